@@ -1,0 +1,139 @@
+"""Quantities with the interval that holds the true value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+
+UNITS = {
+    "B": 1,
+    "KiB": 1 << 10,
+    "MiB": 1 << 20,
+    "GiB": 1 << 30,
+    "TiB": 1 << 40,
+}
+"""Unit as named in dialects -> bytes.  SGLang's "GB" is ``GiB`` here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A number of bytes, and the interval that holds the true one."""
+
+    value: int
+    """Best estimate, in bytes."""
+
+    low: int
+    """Smallest possible value, in bytes."""
+
+    high: int
+    """Largest possible value, in bytes."""
+
+    lines: tuple[int, ...] = ()
+    """Log lines that it rests on, counted from 1; empty: not from the log."""
+
+    @classmethod
+    def exact(cls, value: int, lines: tuple[int, ...] = ()) -> Measured:
+        """Return a quantity known to the byte."""
+        return cls(value, value, value, lines)
+
+    @classmethod
+    def from_text(cls, text: str, unit: str, lines: tuple[int, ...] = ()) -> Measured:
+        """Read a decimal number as the log printed it.
+
+        Args:
+            text: Digits with an optional sign and fraction, for example ``"6.46"``.
+            unit: A key of `UNITS`.
+            lines: Log lines that the text stands on.
+
+        Returns:
+            The quantity.  Half a unit in the last printed digit lies on either
+            side, so ``("6.46", "GiB")`` is good to ± 0.005 GiB.  A non-negative
+            number never gets a negative lower end.
+
+        Raises:
+            decimal.InvalidOperation: *text* is not a number.
+            KeyError: *unit* is unknown.
+        """
+        number = Decimal(text)
+        exponent = number.as_tuple().exponent
+        assert isinstance(exponent, int)
+        half = Decimal(5).scaleb(exponent - 1) if exponent < 0 else Decimal(0)
+        scale = UNITS[unit]
+        low = math.floor((number - half) * scale)
+        return cls(
+            round(number * scale),
+            low if number < 0 else max(0, low),
+            math.ceil((number + half) * scale),
+            lines,
+        )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the value is known to the byte."""
+        return self.low == self.high
+
+    def holds(self, value: int) -> bool:
+        """Return whether *value* lies in the interval, ends included."""
+        return self.low <= value <= self.high
+
+    def meet(self, other: Measured) -> Measured | None:
+        """Return what both quantities allow, None when they contradict."""
+        low, high = max(self.low, other.low), min(self.high, other.high)
+        if low > high:
+            return None
+        best = self if self.high - self.low <= other.high - other.low else other
+        lines = merge_lines(self.lines, other.lines)
+        return Measured(min(max(best.value, low), high), low, high, lines)
+
+    def __add__(self, other: Measured) -> Measured:
+        return Measured(
+            self.value + other.value,
+            self.low + other.low,
+            self.high + other.high,
+            merge_lines(self.lines, other.lines),
+        )
+
+    def __sub__(self, other: Measured) -> Measured:
+        return Measured(
+            self.value - other.value,
+            self.low - other.high,
+            self.high - other.low,
+            merge_lines(self.lines, other.lines),
+        )
+
+    def __mul__(self, factor: int) -> Measured:
+        return Measured(
+            self.value * factor, self.low * factor, self.high * factor, self.lines
+        )
+
+    def __floordiv__(self, divisor: int) -> Measured:
+        return Measured(
+            self.value // divisor,
+            self.low // divisor,
+            -(-self.high // divisor),
+            self.lines,
+        )
+
+
+def merge_lines(*groups: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the line numbers of all *groups*, sorted, each once."""
+    return tuple(sorted({line for group in groups for line in group}))
+
+
+def format_bytes(value: int) -> str:
+    """Return *value* bytes for people: two decimals in a binary unit."""
+    for unit in ("TiB", "GiB", "MiB", "KiB"):
+        if abs(value) >= UNITS[unit]:
+            return f"{value / UNITS[unit]:.2f} {unit}"
+    return f"{value} B"
+
+
+def format_range(quantity: Measured) -> str:
+    """Return the interval for people: ``136.67 to 137.09 MiB``."""
+    low, high = format_bytes(quantity.low), format_bytes(quantity.high)
+    if low == high:
+        return low
+    if low.split()[1] == high.split()[1]:
+        return f"{low.split()[0]} to {high}"
+    return f"{low} to {high}"
