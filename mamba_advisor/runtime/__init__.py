@@ -1,0 +1,1 @@
+"""What batch lines and metrics show of the run."""

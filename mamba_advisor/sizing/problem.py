@@ -1,0 +1,64 @@
+"""The input of the pool arithmetic, in the form that a log or a config can give.
+
+`size_pools` takes the fields of SGLang's own sizing (`SizingInputs`) and turns them
+into one of these; a boot log or a model's config gives one directly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SizingProblem:
+    """Everything that decides K, T and the request limit, on one rank."""
+
+    rest_gib: float
+    """Budget that both pools share, in GiB, as the release computes it."""
+
+    slot_bytes: int
+    """P: state bytes of one slot over **all** state layers of the model."""
+
+    cells: tuple[int, ...]
+    """c: *charged* KV bytes per token of each pipeline stage (one without PP)."""
+
+    page_size: int = 1
+    context_len: int = 131072
+    stage_state_layers: int = 1
+    """State layers of the stage with most of them (PP); else equal to all."""
+
+    all_state_layers: int = 1
+    state_family: str = "gdn"
+    """``gdn``, ``kda``, ``mamba2`` or another name: see `pool-sizing` rules on DP."""
+
+    ring_bytes: int = 0
+    """R: ReplaySSM ring bytes of one slot or request (all layers); 0: none."""
+
+    replayssm_spec: bool = False
+    ratio: float = 0.9
+    pin: int | None = None
+    """``--max-mamba-cache-size``, global."""
+
+    max_running_requests: int | None = None
+    """M as resolved (48 where speculation set it), global."""
+
+    max_total_tokens: int | None = None
+    disable_radix_cache: bool = False
+    disable_overlap_schedule: bool = False
+    strategy: str = "no_buffer"
+    """Resolved: ``no_buffer``, ``extra_buffer``, ``extra_buffer_lazy``."""
+
+    skip_decode_lock: bool = False
+    speculative_algorithm: str | None = None
+    draft_tokens: int = 0
+    """D; 0 without speculation."""
+
+    draft_steps: int = 0
+    draft_topk: int = 0
+    attn_dp_size: int = 1
+    """Attention-DP width; 1 without DP attention."""
+
+    dcp_size: int = 1
+    disaggregation_mode: str = "null"
+    slots_per_request: int | None = None
+    """S when it is known otherwise (printed by the log); None: by the rules."""
