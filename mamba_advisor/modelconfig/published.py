@@ -1,0 +1,39 @@
+"""Geometry of published models, to recognise one by the figures that it prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedModel:
+    """A model whose ``config.json`` is public."""
+
+    name: str
+    """Repository name, for example ``"moonshotai/Kimi-K3"``."""
+
+    config: Mapping[str, Any]
+    """The fields of its ``config.json`` that decide the bytes."""
+
+
+def family_of(architecture: str) -> str:
+    """Return the class name without its task, ``"Qwen3_5Moe"`` for example.
+
+    Text-only exports and multimodal wrappers of a family differ in the task alone.
+    """
+    return architecture.partition("For")[0]
+
+
+def published_models(architecture: str) -> tuple[PublishedModel, ...]:
+    """Return the published models that load as *architecture*."""
+    family = family_of(architecture)
+    text = files("mamba_advisor.modelconfig").joinpath("published.json").read_text()
+    return tuple(
+        PublishedModel(entry["name"], entry["config"])
+        for entry in json.loads(text)
+        if any(family_of(name) == family for name in entry["config"]["architectures"])
+    )
