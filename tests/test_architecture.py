@@ -1,0 +1,110 @@
+"""Rules that hold for the whole package, whatever the modules do."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "mamba_advisor"
+MAX_LINES = 400
+
+OWNERS = {
+    "click": ("cli/",),
+    "regex": ("dialect.py",),
+    "rich": ("cli/", "report/"),
+    "fsspec": ("fleet.py",),
+    "distributed": ("fleet.py",),
+}
+"""Third-party library -> the only places that may import it."""
+
+STAGES = (
+    ("errors", "measured", "facts"),
+    ("logfile", "runtime.model"),
+    ("dialect", "catalog", "reader"),
+    ("boot",),
+    ("sizing", "modelconfig"),
+    ("advice",),
+    ("report",),
+    ("cli",),
+)
+"""The path of the data: a stage imports itself and earlier ones, never a later one."""
+
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Yield the dotted name of every import in *path*, at any depth of the code."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def stage(module: str) -> int:
+    """Return the stage of a dotted name inside the package, −1 for none."""
+    for number, names in enumerate(STAGES):
+        for name in names:
+            if module == name or module.startswith(name + "."):
+                return number
+    return -1
+
+
+def loaded_by(code: str) -> set[str]:
+    """Return the modules that a fresh interpreter has loaded after *code*."""
+    report = "import sys; sys.stderr.write('LOADED ' + ' '.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{report}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return set(done.stderr.rpartition("LOADED ")[2].split())
+
+
+@pytest.mark.parametrize("library", OWNERS)
+def test_only_owners_import(library: str) -> None:
+    """Nobody but the owners imports the library."""
+    users = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in SOURCES
+        if library in {name.split(".")[0] for name in imports(path)}
+    }
+
+    assert all(user.startswith(OWNERS[library]) for user in users)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_data_flows_one_way(path: Path) -> None:
+    """A stage never imports a later one: parsing cannot decide, deciding not print."""
+    own = stage(".".join(path.relative_to(PACKAGE).with_suffix("").parts))
+    used = {name.removeprefix("mamba_advisor.") for name in imports(path)}
+
+    later = {name for name in used if stage(name) > own >= 0}
+
+    assert set() == later
+
+
+def test_no_file_outgrows_a_screenful_of_screens() -> None:
+    """A file over 400 lines wants to be two."""
+    kept = [ROOT / "mamba_advisor", ROOT / "parsers", ROOT / "tests"]
+    files = [p for top in kept for kind in ("*.py", "*.toml") for p in top.rglob(kind)]
+
+    lengths = {p: len(p.read_text(encoding="utf-8").splitlines()) for p in files}
+
+    assert {} == {p.name: n for p, n in lengths.items() if n > MAX_LINES}
+
+
+def test_import_is_light() -> None:
+    """``import mamba_advisor`` loads neither click, rich nor regex."""
+    loaded = loaded_by("import mamba_advisor")
+
+    assert set() == {"click", "rich", "regex", "importlib.metadata"} & loaded
