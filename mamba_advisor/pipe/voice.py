@@ -1,0 +1,70 @@
+"""What the filter says beside the log: notes, and advice made by child processes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from mamba_advisor.pipe.child import Rendering
+from mamba_advisor.pipe.outlet import Outlet
+
+MESSAGES = 1 << 20
+"""Bytes of advice kept for a stderr that nobody reads; more is not said."""
+
+
+class Voice:
+    """Speaks on one outlet, in order, and never waits."""
+
+    def __init__(self, outlet: Outlet) -> None:
+        self.outlet = outlet
+        self.at_line_start = True
+        """Whether what the log printed last was a whole line."""
+
+        self.child: Rendering | None = None
+        """The rendering under way."""
+
+        self._jobs: deque[Callable[[], bytes]] = deque()
+        self._said: set[str] = set()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is still to be said."""
+        return self.child is not None or self.outlet.pending > 0
+
+    def say(self, sentence: str) -> None:
+        """Say a note for people, each once."""
+        if sentence not in self._said:
+            self._said.add(sentence)
+            self._tell(f"mamba-advisor: {sentence}\n".encode(errors="replace"))
+
+    def have_rendered(self, render: Callable[[], bytes]) -> None:
+        """Say what *render* returns, after everything asked for before."""
+        self._jobs.append(render)
+        self._start()
+
+    def collect(self) -> None:
+        """Take what the child has made; say it when it is complete."""
+        child = self.child
+        if child is None or not child.read():
+            return
+        self.child = None
+        if child.failed:
+            reason = child.text.decode(errors="replace") or "its process died"
+            self.say(f"the advice could not be shown: {reason}")
+        elif child.text:
+            self._tell(child.text)
+        self._start()
+
+    def _start(self) -> None:
+        """Begin the next rendering when none is under way."""
+        if self.child is None and self._jobs:
+            self.child = Rendering(self._jobs.popleft())
+            if self.child.fd < 0:
+                self.collect()
+
+    def _tell(self, text: bytes) -> None:
+        """Queue *text*; it begins a line, should log and advice be in one place."""
+        if not self.at_line_start:
+            text = b"\n" + text
+        if self.outlet.pending < MESSAGES:
+            self.outlet.put(text, 0, len(text))
