@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SPECULATION_LIMIT = 48
+"""``--max-running-requests`` that speculation sets when none is given."""
+
 
 @dataclass(frozen=True, slots=True)
 class SizingProblem:
@@ -62,3 +65,15 @@ class SizingProblem:
     disaggregation_mode: str = "null"
     slots_per_request: int | None = None
     """S when it is known otherwise (printed by the log); None: by the rules."""
+
+    @property
+    def speculative(self) -> bool:
+        """Whether any speculation is on."""
+        return self.draft_tokens > 0 or self.speculative_algorithm is not None
+
+    @property
+    def requested(self) -> int | None:
+        """M, global: speculation sets 48 where nobody asked for a number."""
+        if self.max_running_requests is None and self.speculative:
+            return SPECULATION_LIMIT
+        return self.max_running_requests

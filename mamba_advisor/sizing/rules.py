@@ -1,0 +1,135 @@
+"""All rules of one release, put together from the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from mamba_advisor.sizing import limits, split, terms, tokens
+from mamba_advisor.sizing.limits import RequestLimits
+from mamba_advisor.sizing.problem import SizingProblem
+from mamba_advisor.sizing.releases import Eras, choose, release_note, require_ratio
+from mamba_advisor.sizing.slots import SLOT_RULES, SlotRule
+from mamba_advisor.sizing.terms import Decider, Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """What a release looks at before it goes on."""
+
+    state: bool
+    """K must be above 0."""
+
+    kv: bool
+    """The KV budget must be above 0."""
+
+    no_request: str
+    """Error kind of a request limit of 0."""
+
+
+CHECKS: Eras[Checks] = (
+    ("0.5.4", Checks(False, False, "max_running_requests_zero")),
+    ("0.5.13", Checks(True, False, "no_request_fits_state_cache")),
+    ("0.5.14", Checks(True, True, "no_request_fits_state_cache")),
+)
+"""First release -> checks."""
+
+
+def _pool_slots(slots: int, requests: RequestLimits) -> int:
+    """0.5.4–0.5.6: every slot has draft states."""
+    return slots
+
+
+def _pool_requests(slots: int, requests: RequestLimits) -> int:
+    """From 0.5.7: every row of the request pool has draft states."""
+    return requests.request_pool
+
+
+DRAFT_ROWS: Eras[Callable[[int, RequestLimits], int]] = (
+    ("0.5.4", _pool_slots),
+    ("0.5.7", _pool_requests),
+)
+"""First release -> (K, limits) -> rows of draft states, without padding."""
+
+
+def _no_ring(problem: SizingProblem) -> int | None:
+    """Up to 0.5.16: no release sizes by a ring."""
+    return None
+
+
+def _ring(problem: SizingProblem) -> int | None:
+    """From 0.5.17: one ring where ReplaySSM speculation is on."""
+    return problem.ring_bytes if problem.replayssm_spec else None
+
+
+SHOWN_RINGS: Eras[Callable[[SizingProblem], int | None]] = (
+    ("0.5.4", _no_ring),
+    ("0.5.17", _ring),
+)
+"""First release -> bytes of one ReplaySSM ring."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """All rules of one release."""
+
+    slots_per_request: SlotRule
+    decider: Callable[[SizingProblem], Decider]
+    limit_share: Callable[[SizingProblem], int | None]
+    charge: Callable[[SizingProblem], tuple[int, int, int]]
+    charged_drafts: Callable[[SizingProblem], int]
+    split: split.SplitRules
+    checks: Checks
+    head_room: Callable[[Terms, int], int]
+    tokens: tokens.TokenRule
+    limits: limits.LimitRule
+    warn: limits.LimitWarningRule
+    draft_rows: Callable[[int, RequestLimits], int]
+    printed: Callable[[SizingProblem, int], int]
+    ring_shown: Callable[[SizingProblem], int | None]
+    note: str
+
+
+@lru_cache(maxsize=64)
+def rules_of(version: str) -> Rules:
+    """Return the rules of *version*; a newer release than known has the newest.
+
+    Raises:
+        FactError: *version* is 0.5.3 or older: it has no ratio.
+        InputError: *version* is not a release.
+    """
+    require_ratio(version)
+    return Rules(
+        slots_per_request=choose(SLOT_RULES, version),
+        decider=choose(terms.DECIDERS, version),
+        limit_share=choose(terms.LIMIT_SHARES, version),
+        charge=choose(terms.CHARGES, version),
+        charged_drafts=choose(terms.CHARGED_DRAFTS, version),
+        split=choose(split.SPLITS, version),
+        checks=choose(CHECKS, version),
+        head_room=choose(tokens.HEAD_ROOMS, version),
+        tokens=choose(tokens.TOKEN_RULES, version),
+        limits=choose(limits.LIMIT_RULES, version),
+        warn=choose(limits.LIMIT_WARNINGS, version),
+        draft_rows=choose(DRAFT_ROWS, version),
+        printed=choose(tokens.PRINTED, version),
+        ring_shown=choose(SHOWN_RINGS, version),
+        note=release_note(version),
+    )
+
+
+def settle_terms(rules: Rules, problem: SizingProblem, reserved: int) -> Terms:
+    """Return what *rules* make of *problem* before K, with S = *reserved*."""
+    limit = rules.limit_share(problem)
+    slot_bytes, ring_bytes, request_ring_bytes = rules.charge(problem)
+    return Terms(
+        problem=problem,
+        reserved=reserved,
+        limit=limit,
+        decider=rules.decider(problem),
+        slot_bytes=slot_bytes,
+        ring_bytes=ring_bytes,
+        fixed_bytes=request_ring_bytes * ((limit or 0) + 1),
+        draft_tokens=rules.charged_drafts(problem),
+    )
