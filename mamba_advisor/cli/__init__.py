@@ -1,1 +1,168 @@
-"""The command line: the only part that prints, reads options and exits."""
+"""The command line: the only part that reads options, prints and exits."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+from click.core import ParameterSource
+
+from mamba_advisor import __version__
+from mamba_advisor.cli.options import advising, write_options
+from mamba_advisor.errors import InputError, MambaAdvisorError
+
+if TYPE_CHECKING:
+    from mamba_advisor.cli.options import Options
+
+COMMANDS = {
+    "analyze": "Read boot logs and say how to split the memory.",
+    "plan": "Advise before any boot, from a model's config.json.",
+    "compare": "Set two logs side by side and judge the change.",
+    "parsers": "Show, list and check log dialects.",
+}
+"""Command, and module of `cli` -> its line in the help."""
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C: 128 + SIGINT."""
+
+PIPE_CLOSED = 141
+"""Exit status when the reader of stdout has gone: 128 + SIGPIPE."""
+
+CRASHED = 70
+"""Exit status after an error of this program: ``EX_SOFTWARE``."""
+
+
+class Program(click.Group):
+    """The group: loads a command when it is called, and reports errors in a line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module, and return the command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"mamba_advisor.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command, or say what was probably meant."""
+        word = args[0]
+        if word not in COMMANDS and not word.startswith("-"):
+            import difflib
+
+            hint = ""
+            if close := difflib.get_close_matches(word, COMMANDS, n=1):
+                hint = f" Did you mean {close[0]!r}?"
+            elif os.path.exists(word):
+                hint = f" To read a log: {ctx.command_path} analyze {word}"
+            raise click.UsageError(f"No such command {word!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_options(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write the commands, then the options of the filter."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+        write_options(self, ctx, formatter)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run; show every error as one line on stderr, with its exit status."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except MambaAdvisorError as error:
+            _leave(ctx, str(error), error.exit_code)
+        except KeyboardInterrupt:
+            _leave(ctx, "interrupted", INTERRUPTED)
+        except BrokenPipeError:
+            # The interpreter flushes stdout once more when it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            ctx.exit(PIPE_CLOSED)
+        except OSError as error:
+            where = f"{error.filename!r}: " if error.filename else ""
+            _leave(ctx, where + (error.strerror or str(error)), InputError.exit_code)
+        except Exception as error:  # the last resort: no traceback reaches a user
+            kind = type(error).__name__
+            message = f"this should not happen: {kind}: {error} (--debug shows more)"
+            _leave(ctx, message, CRASHED)
+
+
+def _leave(ctx: click.Context, message: str, status: int) -> NoReturn:
+    """Say *message* in one line on stderr, and exit."""
+    if ctx.meta.get("debug"):
+        import traceback
+
+        traceback.print_exc()
+    from mamba_advisor.report.safe import safe
+
+    click.echo("Error: " + safe(" ".join(message.split())), err=True)
+    ctx.exit(status)
+
+
+def _remember_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    """Note ``--debug`` where `_leave` finds it, at whatever level it was given."""
+    if value:
+        ctx.meta["debug"] = True
+
+
+@click.command(
+    cls=Program,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="In a pipe, every byte goes on to stdout, and the advice to stderr.",
+)
+@click.version_option(__version__, "--version", message="%(prog)s %(version)s")
+@click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    callback=_remember_debug,
+    help="Show tracebacks.",
+)
+@advising("config", "metrics", "follow")
+@click.pass_context
+def main(ctx: click.Context, options: Options) -> None:
+    """Say how to split GPU memory between SGLang's state pool and its KV pool.
+
+    Reads the boot log of an SGLang server with a hybrid model: in a pipe
+    (sglang-launch ... 2>&1 | mamba-advisor), or from files (analyze).
+    """
+    for stream in (sys.stdout, sys.stderr):
+        # What a terminal's encoding lacks becomes a question mark, not a crash.
+        with contextlib.suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    if ctx.invoked_subcommand is not None:
+        _hand_down(ctx)
+        return
+    if sys.stdin is None or sys.stdin.isatty():
+        click.echo(ctx.get_help())
+        ctx.exit(2)
+    from mamba_advisor.cli.filter import run
+
+    run(ctx, options)
+
+
+def _hand_down(ctx: click.Context) -> None:
+    """Let options that stand before a command count as the command's own."""
+    name = ctx.invoked_subcommand or ""
+    command = main.get_command(ctx, name)
+    takes = {parameter.name for parameter in command.params} if command else set()
+    given = {
+        option: value
+        for option, value in ctx.params.items()
+        if ctx.get_parameter_source(option) is ParameterSource.COMMANDLINE
+    }
+    if stray := [option.replace("_", "-") for option in given if option not in takes]:
+        raise click.UsageError(f"{name} takes no --{stray[0]}.", ctx)
+    ctx.default_map = {name: given}
