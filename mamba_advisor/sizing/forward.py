@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import partial
 
 from mamba_advisor.sizing.inputs import SizingInputs, reduce_inputs
 from mamba_advisor.sizing.pools import PoolSizes, PoolWarning
@@ -33,15 +34,17 @@ def solve(version: str, problem: SizingProblem) -> PoolSizes:
     rules = rules_of(version)
     reserved = reserved_slots(rules.slots_per_request, problem)
     terms = settle_terms(rules, problem, reserved or 1)
-    sizes = PoolSizes(
-        slots_per_request=reserved,
-        cell_size_bytes=problem.cells[0],
-        replayssm_ring_bytes_per_slot=rules.ring_shown(problem),
-        note=rules.note,
-    )
+    known = _Known(rules, terms, reserved)
     if reserved is None and terms.draft_tokens:
-        return replace(sizes, error="lazy_strategy_needs_overlap")
-    return _with_slots(rules, terms, sizes)
+        return _refuse(known, "lazy_strategy_needs_overlap")
+    slots = rules.split.solve(terms)
+    if rules.checks.state and slots <= 0:
+        return _refuse(known, "state_cache_not_positive", slots=slots)
+    budget_gib = kv_gib(rules.split, terms, slots)
+    if rules.checks.kv and budget_gib <= 0:
+        kind = "no_memory_left_for_kv"
+        return _refuse(known, kind, slots=slots, budget_gib=budget_gib)
+    return _with_tokens(known, slots, budget_gib)
 
 
 def size_pools(version: str, inputs: SizingInputs) -> PoolSizes:
@@ -61,67 +64,80 @@ def size_pools(version: str, inputs: SizingInputs) -> PoolSizes:
     return solve(version, reduce_inputs(version, inputs))
 
 
-def _with_slots(rules: Rules, terms: Terms, sizes: PoolSizes) -> PoolSizes:
-    """Settle K and the KV budget, and go on unless there is nothing left."""
-    slots = rules.split.solve(terms)
-    sizes = replace(sizes, max_mamba_cache_size=slots)
-    if rules.checks.state and slots <= 0:
-        return replace(sizes, error="state_cache_not_positive")
-    budget_gib = kv_gib(rules.split, terms, slots)
-    sizes = replace(
-        sizes, kv_budget_gib=budget_gib, kv_budget_bytes=int(budget_gib * GIB)
-    )
-    if rules.checks.kv and budget_gib <= 0:
-        return replace(sizes, error="no_memory_left_for_kv")
-    return _with_tokens(rules, terms, slots, sizes)
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is settled before K."""
+
+    rules: Rules
+    terms: Terms
+    reserved: int | None
+    """S; None: refused as soon as it is needed."""
 
 
-def _with_tokens(rules: Rules, terms: Terms, slots: int, sizes: PoolSizes) -> PoolSizes:
-    """Settle T, and go on unless it is 0."""
-    problem = terms.problem
-    assert sizes.kv_budget_gib is not None
-    head_room = rules.head_room(terms, slots)
-    held = rules.tokens(problem, sizes.kv_budget_gib, head_room)
-    profiled = None if held.by_stage is None else min(held.by_stage)
-    sizes = replace(sizes, kv_tokens_profiled=profiled)
+def _with_tokens(known: _Known, slots: int, budget_gib: float) -> PoolSizes:
+    """Settle T and the request limit."""
+    rules, terms, problem = known.rules, known.terms, known.terms.problem
+    held = rules.tokens(problem, budget_gib, rules.head_room(terms, slots))
+    warnings = _cap_warnings(problem, held)
+    refusal = partial(_refuse, known, slots=slots, budget_gib=budget_gib, held=held)
     if held.rows <= 0:
-        return replace(sizes, error="kv_tokens_not_positive")
-    if sizes.slots_per_request is None:
-        return replace(sizes, error="lazy_strategy_needs_overlap")
-    sizes = replace(sizes, warnings=_cap_warnings(problem, held))
-    return _with_limit(rules, terms, slots, held, sizes)
-
-
-def _with_limit(
-    rules: Rules, terms: Terms, slots: int, held: Tokens, sizes: PoolSizes
-) -> PoolSizes:
-    """Settle the request limit, and with it everything."""
-    problem = terms.problem
+        return refusal("kv_tokens_not_positive", warnings=warnings)
+    if known.reserved is None:
+        return refusal("lazy_strategy_needs_overlap", warnings=warnings)
     limits = rules.limits(terms, slots, held.rows)
-    warnings = sizes.warnings + rules.warn(terms, slots, limits)
+    warnings += rules.warn(terms, slots, limits)
     if limits.granted <= 0:
-        return replace(sizes, warnings=warnings, error=rules.checks.no_request)
-    staged = len(problem.cells) > 1 and held.by_stage is not None
-    return replace(
-        sizes,
+        return refusal(rules.checks.no_request, warnings=warnings)
+    staged = len(problem.cells) > 1
+    drafts = rules.draft_rows(slots, limits) if problem.speculative else None
+    return PoolSizes(
+        slots_per_request=known.reserved,
+        max_mamba_cache_size=slots,
+        kv_budget_gib=budget_gib,
+        kv_budget_bytes=int(budget_gib * GIB),
         cell_size_bytes=max(problem.cells),
+        kv_tokens_profiled=held.profiled,
         kv_tokens=held.rows,
         kv_tokens_logical=held.rows * problem.dcp_size,
         kv_tokens_printed=rules.printed(problem, held.rows),
         max_running_requests=limits.granted,
-        spec_state_slots=(
-            rules.draft_rows(slots, limits) if problem.speculative else None
-        ),
+        spec_state_slots=drafts,
+        replayssm_ring_bytes_per_slot=rules.ring_shown(problem),
         warnings=warnings,
         cell_size_bytes_by_stage=list(problem.cells) if staged else None,
-        kv_tokens_profiled_by_stage=list(held.by_stage or ()) if staged else None,
+        kv_tokens_profiled_by_stage=list(held.by_stage) if staged else None,
+        note=rules.note,
+    )
+
+
+def _refuse(
+    known: _Known,
+    kind: str,
+    *,
+    slots: int | None = None,
+    budget_gib: float | None = None,
+    held: Tokens | None = None,
+    warnings: list[PoolWarning] | None = None,
+) -> PoolSizes:
+    problem = known.terms.problem
+    return PoolSizes(
+        error=kind,
+        slots_per_request=known.reserved,
+        max_mamba_cache_size=slots,
+        kv_budget_gib=budget_gib,
+        kv_budget_bytes=None if budget_gib is None else int(budget_gib * GIB),
+        cell_size_bytes=problem.cells[0],
+        kv_tokens_profiled=None if held is None else held.profiled,
+        replayssm_ring_bytes_per_slot=known.rules.ring_shown(problem),
+        warnings=warnings or [],
+        note=known.rules.note,
     )
 
 
 def _cap_warnings(problem: SizingProblem, held: Tokens) -> list[PoolWarning]:
-    """Tell of a ``--max-total-tokens`` above what the first stage holds; every release."""
+    """Tell of ``--max-total-tokens`` above what the first stage holds."""
     cap = problem.max_total_tokens
-    if cap is None or held.by_stage is None or cap <= held.by_stage[0]:
+    if cap is None or not held.by_stage or cap <= held.by_stage[0]:
         return []
     kind = "max_total_tokens_above_profiled"
     return [{"kind": kind, "requested": cap, "profiled": held.by_stage[0]}]

@@ -6,12 +6,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mamba_advisor.sizing import limits, split, terms, tokens
-from mamba_advisor.sizing.limits import RequestLimits
+from mamba_advisor.sizing.limits import (
+    LIMIT_RULES,
+    LIMIT_WARNINGS,
+    LimitRule,
+    LimitWarningRule,
+    RequestLimits,
+)
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.releases import Eras, choose, release_note, require_ratio
 from mamba_advisor.sizing.slots import SLOT_RULES, SlotRule
-from mamba_advisor.sizing.terms import Decider, Terms
+from mamba_advisor.sizing.split import SPLITS, SplitRules
+from mamba_advisor.sizing.terms import (
+    CHARGED_DRAFTS,
+    CHARGES,
+    DECIDERS,
+    LIMIT_SHARES,
+    Decider,
+    Terms,
+)
+from mamba_advisor.sizing.tokens import HEAD_ROOMS, PRINTED, TOKEN_RULES, TokenRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +93,12 @@ class Rules:
     limit_share: Callable[[SizingProblem], int | None]
     charge: Callable[[SizingProblem], tuple[int, int, int]]
     charged_drafts: Callable[[SizingProblem], int]
-    split: split.SplitRules
+    split: SplitRules
     checks: Checks
     head_room: Callable[[Terms, int], int]
-    tokens: tokens.TokenRule
-    limits: limits.LimitRule
-    warn: limits.LimitWarningRule
+    tokens: TokenRule
+    limits: LimitRule
+    warn: LimitWarningRule
     draft_rows: Callable[[int, RequestLimits], int]
     printed: Callable[[SizingProblem, int], int]
     ring_shown: Callable[[SizingProblem], int | None]
@@ -102,18 +116,18 @@ def rules_of(version: str) -> Rules:
     require_ratio(version)
     return Rules(
         slots_per_request=choose(SLOT_RULES, version),
-        decider=choose(terms.DECIDERS, version),
-        limit_share=choose(terms.LIMIT_SHARES, version),
-        charge=choose(terms.CHARGES, version),
-        charged_drafts=choose(terms.CHARGED_DRAFTS, version),
-        split=choose(split.SPLITS, version),
+        decider=choose(DECIDERS, version),
+        limit_share=choose(LIMIT_SHARES, version),
+        charge=choose(CHARGES, version),
+        charged_drafts=choose(CHARGED_DRAFTS, version),
+        split=choose(SPLITS, version),
         checks=choose(CHECKS, version),
-        head_room=choose(tokens.HEAD_ROOMS, version),
-        tokens=choose(tokens.TOKEN_RULES, version),
-        limits=choose(limits.LIMIT_RULES, version),
-        warn=choose(limits.LIMIT_WARNINGS, version),
+        head_room=choose(HEAD_ROOMS, version),
+        tokens=choose(TOKEN_RULES, version),
+        limits=choose(LIMIT_RULES, version),
+        warn=choose(LIMIT_WARNINGS, version),
         draft_rows=choose(DRAFT_ROWS, version),
-        printed=choose(tokens.PRINTED, version),
+        printed=choose(PRINTED, version),
         ring_shown=choose(SHOWN_RINGS, version),
         note=release_note(version),
     )

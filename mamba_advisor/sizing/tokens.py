@@ -15,11 +15,16 @@ from mamba_advisor.sizing.terms import GIB, Terms
 class Tokens:
     """Rows of the KV pool, on the way from the budget."""
 
-    by_stage: tuple[int, ...] | None
-    """What each stage's budget holds; None where the release settled nothing."""
+    by_stage: tuple[int, ...]
+    """What each stage's budget holds; empty where the release refused it at once."""
 
     rows: int
     """T; 0 or less is refused."""
+
+    @property
+    def profiled(self) -> int | None:
+        """What the smallest stage holds."""
+        return min(self.by_stage) if self.by_stage else None
 
 
 def _head_room(terms: Terms, slots: int) -> int:
@@ -54,7 +59,7 @@ def _align_first(problem: SizingProblem, kv_gib: float, head_room: int) -> Token
     """From 0.5.11: divide and align, refuse 0, cap, align again."""
     held = _held(problem, kv_gib, problem.page_size)
     if min(held) <= 0:
-        return Tokens(None, min(held))
+        return Tokens((), min(held))
     return Tokens(held, _cap(problem, min(held)))
 
 
