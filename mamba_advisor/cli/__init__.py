@@ -13,10 +13,11 @@ from click.core import ParameterSource
 
 from mamba_advisor import __version__
 from mamba_advisor.cli.options import advising, write_options
+from mamba_advisor.cli.terminal import width
 from mamba_advisor.errors import InputError, MambaAdvisorError
 
 if TYPE_CHECKING:
-    from mamba_advisor.cli.options import Options
+    from mamba_advisor.cli.call import Options
 
 COMMANDS = {
     "analyze": "Read boot logs and say how to split the memory.",
@@ -25,6 +26,9 @@ COMMANDS = {
     "parsers": "Show, list and check log dialects.",
 }
 """Command, and module of `cli` -> its line in the help."""
+
+HELP_WIDTH = 100
+"""Columns that a help text uses at most."""
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 + SIGINT."""
@@ -38,6 +42,17 @@ CRASHED = 70
 
 class Program(click.Group):
     """The group: loads a command when it is called, and reports errors in a line."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Return the context; its width is known without the imports of shutil."""
+        extra.setdefault("terminal_width", min(width(), HELP_WIDTH) - 2)
+        return super().make_context(info_name, args, parent, **extra)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of the help."""
@@ -119,7 +134,7 @@ def _remember_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None
 @click.command(
     cls=Program,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"]},
     epilog="In a pipe, every byte goes on to stdout, and the advice to stderr.",
 )
 @click.version_option(__version__, "--version", message="%(prog)s %(version)s")

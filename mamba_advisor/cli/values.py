@@ -13,10 +13,9 @@ import click
 MULTIPLES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 """Suffix -> factor: multiples of 1024, as SGLang's log and model cards mean them."""
 
-NUMBER = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)\s*([a-z]*)", re.IGNORECASE)
-RELEASE = re.compile(
-    r"v?([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4})(?:\.?(?:post|dev|rc|a|b)[0-9]+)?"
-)
+# Compiled when an option is read: most calls, and --help, read none of them.
+NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,6})?)\s*([A-Za-z]*)"
+RELEASE = r"v?([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4})(?:\.?(?:post|dev|rc|a|b)[0-9]+)?"
 LARGEST = 1 << 50
 """Nothing here is as large; a typing error is."""
 
@@ -70,7 +69,7 @@ def byte_count(value: str | int) -> int:
 
 def release(value: str) -> str:
     """Read an SGLang release: ``0.5.17``; ``v`` before and ``.post1`` after it go."""
-    if found := RELEASE.fullmatch(value.strip()):
+    if found := re.fullmatch(RELEASE, value.strip()):
         return found[1]
     raise click.BadParameter(f"{value!r} is no release (for example 0.5.17).")
 
@@ -109,7 +108,7 @@ def _bytes(value: str, *, needs_unit: bool) -> int:
 
 def _split(value: str) -> tuple[str, str]:
     """Return the number and the lower-case suffix of *value*, empty for neither."""
-    found = NUMBER.fullmatch(value.strip().replace("_", ""))
+    found = re.fullmatch(NUMBER, value.strip().replace("_", ""))
     return (found[1], found[2].lower()) if found else ("", "")
 
 
@@ -119,7 +118,7 @@ def _whole(number: str, factor: int) -> int:
     A fraction of a unit is a fraction of 1024 (``1.5k`` is 1536); without a unit
     there are no fractions.
     """
-    if not NUMBER.fullmatch(number) or not number[-1].isdigit():
+    if not re.fullmatch(NUMBER, number) or not number[-1].isdigit():
         return 0
     whole, point, decimals = number.partition(".")
     if point and factor == 1:

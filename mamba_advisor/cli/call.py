@@ -1,0 +1,93 @@
+"""What the shared options of one call amount to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from mamba_advisor.advice.model import Workload
+from mamba_advisor.advice.options import Overrides
+from mamba_advisor.cli.declared import PLOT_FORMATS
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The shared options of one call; picklable."""
+
+    workload: Workload
+    overrides: Overrides
+    format: str = "table"
+    explain: bool = False
+    sweep: bool = False
+    plot: str | None = None
+    """Where the pictures go, ``"-"`` for standard output."""
+
+    plot_format: str = "svg"
+    color: str = "auto"
+    parsers: tuple[str, ...] = ()
+    """Dialect files, by path."""
+
+    boot: str | int = "last"
+    require_concurrency: int | None = None
+    quiet: bool = False
+    config: str | None = None
+    metrics: str | None = None
+    server: str | None = None
+    follow: bool = False
+
+
+def gather(given: Mapping[str, Any]) -> Options:
+    """Return what the values of the shared options amount to.
+
+    Raises:
+        click.UsageError: Two of them contradict each other.
+    """
+    rest = dict(given)
+    workload = _workload(rest)
+    names = [name for name in Overrides.__slots__ if name in rest]
+    overrides = Overrides(**{name: rest.pop(name) for name in names})
+    if overrides.ratio is not None and overrides.pin is not None:
+        raise click.UsageError(
+            "--max-mamba-cache-size takes the place of --mamba-full-memory-ratio: "
+            "give one of them."
+        )
+    rest["plot_format"] = _plot_format(rest["plot"], rest["plot_format"])
+    return Options(workload=workload, overrides=overrides, **rest)
+
+
+def _workload(rest: dict[str, Any]) -> Workload:
+    """Take the workload's options out of *rest*."""
+    context: int | None = rest.pop("avg_context")
+    lengths = rest.pop("input_len"), rest.pop("output_len")
+    if lengths != (None, None):
+        if context is not None:
+            raise click.UsageError(
+                "-L is the sum of --input-len and --output-len: give one or the other."
+            )
+        if None in lengths:
+            raise click.UsageError("--input-len and --output-len go together.")
+        context = sum(lengths)
+    return Workload(
+        avg_context=context,
+        origin=None if context is None else "option",
+        concurrency=rest.pop("concurrency"),
+        sessions=rest.pop("sessions"),
+    )
+
+
+def _plot_format(plot: str | None, wanted: str | None) -> str:
+    """Return the format of ``--plot`` *plot*: as *wanted*, else by its ending."""
+    if plot is None and wanted:
+        raise click.UsageError("--plot-format needs --plot.")
+    if wanted or plot in {None, "-"}:
+        return wanted or "svg"
+    ending = plot.rpartition(".")[2].lower() if plot else ""
+    if ending not in PLOT_FORMATS:
+        raise click.BadParameter(
+            f"{plot!r} ends in none of .svg, .png, .html (or give --plot-format).",
+            param_hint="'--plot'",
+        )
+    return ending
