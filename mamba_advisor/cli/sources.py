@@ -1,0 +1,70 @@
+"""The logs that the arguments of a call stand for."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Iterator
+
+from mamba_advisor.errors import InputError
+
+LOG_NAME = r"""(?ix) \. (?: log | txt | out | err ) (?: [.\-_] [0-9A-Za-z\-_:]+ )*
+    (?: \. (?: gz | xz | bz2 | zst ) )? $"""
+"""Names that count as logs where a folder is given, rotated and compressed too."""
+
+
+def expand(arguments: Iterable[str]) -> list[str]:
+    """Return the logs that *arguments* stand for, each once, in their order.
+
+    Args:
+        arguments: Paths, ``-`` for standard input, URLs (kept as they are), folders
+            (every log below them) and glob patterns that the shell left alone.
+
+    Raises:
+        InputError: A folder holds no log, or a pattern matches nothing.
+    """
+    found: dict[str, None] = {}
+    for argument in arguments:
+        found.update(dict.fromkeys(_one(argument)))
+    return list(found)
+
+
+def _one(argument: str) -> list[str]:
+    if argument == "-" or "://" in argument:
+        return [argument]
+    if os.path.isdir(argument):
+        logs = sorted(_logs_below(argument), key=_natural)
+        if not logs:
+            raise InputError(
+                f"{argument!r} holds no log (*.log, *.txt, *.out, *.err, also .gz, "
+                ".xz, .bz2, .zst)"
+            )
+        return logs
+    if not os.path.lexists(argument) and glob.has_magic(argument):
+        matches = glob.glob(argument, recursive=True)
+        if not matches:
+            raise InputError(f"no file matches {argument!r}")
+        matches.sort(key=_natural)
+        return [log for path in matches for log in _below_or_itself(path)]
+    return [argument]
+
+
+def _below_or_itself(path: str) -> list[str]:
+    if os.path.isdir(path):
+        return sorted(_logs_below(path), key=_natural)
+    return [path]
+
+
+def _logs_below(folder: str) -> Iterator[str]:
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            if not name.startswith(".") and re.search(LOG_NAME, name):
+                yield os.path.join(parent, name)
+
+
+def _natural(path: str) -> list[tuple[int, str]]:
+    """Return a key that puts ``run10.log`` after ``run9.log``."""
+    parts = re.split(r"([0-9]+)", path)
+    return [(int(part[:18]), part) if part.isdigit() else (-1, part) for part in parts]

@@ -1,0 +1,65 @@
+"""Which logs the arguments of a call stand for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mamba_advisor.cli.sources import expand
+from mamba_advisor.errors import InputError
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with logs, other files and a hidden folder; work in it."""
+    for name in (
+        "run10.log",
+        "run9.log",
+        "old/run1.log.2026-01-01.gz",
+        "old/notes.md",
+        "old/model.safetensors",
+        ".cache/hidden.log",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_folder_stands_for_its_logs(folder: Path) -> None:
+    """A folder gives every log below it, numbers in order, nothing hidden."""
+    assert ["old/run1.log.2026-01-01.gz", "run9.log", "run10.log"] == [
+        str(Path(path).relative_to(folder)) for path in expand([str(folder)])
+    ]
+
+
+def test_pattern_that_the_shell_left(folder: Path) -> None:
+    """A quoted glob is expanded, and a file named twice is read once."""
+    assert ["run10.log", "run9.log"] == expand(["run10.log", "run*.log"])
+
+
+def test_file_whose_name_looks_like_a_pattern(folder: Path) -> None:
+    """A file that exists is no pattern: ``a[1].log``."""
+    (folder / "a[1].log").write_text("")
+
+    assert ["a[1].log"] == expand(["a[1].log"])
+
+
+@pytest.mark.parametrize("kept", ["-", "s3://bucket/*.log", "missing.log"])
+def test_what_is_kept(kept: str, folder: Path) -> None:
+    """Standard input, URLs and missing files are for the reader to judge."""
+    assert [kept] == expand([kept])
+
+
+@pytest.mark.parametrize(
+    ("argument", "reason"),
+    [("none*.log", "no file matches"), ("empty", "holds no log")],
+)
+def test_nothing_found(argument: str, reason: str, folder: Path) -> None:
+    """What stands for no log at all is an error that names it."""
+    (folder / "empty").mkdir()
+
+    with pytest.raises(InputError, match=reason):
+        expand([argument])
