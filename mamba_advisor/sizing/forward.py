@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from mamba_advisor.sizing.inputs import SizingInputs, reduce_inputs
 from mamba_advisor.sizing.pools import PoolSizes, PoolWarning
 from mamba_advisor.sizing.problem import SizingProblem
-from mamba_advisor.sizing.rules import Rules, rules_of, settle_terms
-from mamba_advisor.sizing.slots import reserved_slots
+from mamba_advisor.sizing.rules import Rules, settle
 from mamba_advisor.sizing.split import kv_gib
 from mamba_advisor.sizing.terms import GIB, Terms
 from mamba_advisor.sizing.tokens import Tokens
@@ -31,20 +29,10 @@ def solve(version: str, problem: SizingProblem) -> PoolSizes:
         FactError: *version* is 0.5.3 or older: it has no ratio.
         InputError: *version* is not a release.
     """
-    rules = rules_of(version)
-    reserved = reserved_slots(rules.slots_per_request, problem)
-    terms = settle_terms(rules, problem, reserved or 1)
-    known = _Known(rules, terms, reserved)
-    if reserved is None and terms.draft_tokens:
-        return _refuse(known, "lazy_strategy_needs_overlap")
-    slots = rules.split.solve(terms)
-    if rules.checks.state and slots <= 0:
-        return _refuse(known, "state_cache_not_positive", slots=slots)
-    budget_gib = kv_gib(rules.split, terms, slots)
-    if rules.checks.kv and budget_gib <= 0:
-        kind = "no_memory_left_for_kv"
-        return _refuse(known, kind, slots=slots, budget_gib=budget_gib)
-    return _with_tokens(known, slots, budget_gib)
+    rules, terms = settle(version, problem)
+    if terms.is_refused and terms.draft_tokens:
+        return _refuse(rules, terms, "lazy_strategy_needs_overlap")
+    return pools_with_slots(rules, terms, rules.split.solve(terms))
 
 
 def size_pools(version: str, inputs: SizingInputs) -> PoolSizes:
@@ -64,25 +52,36 @@ def size_pools(version: str, inputs: SizingInputs) -> PoolSizes:
     return solve(version, reduce_inputs(version, inputs))
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What is settled before K."""
+def pools_with_slots(rules: Rules, terms: Terms, slots: int) -> PoolSizes:
+    """Return the pools that follow once K is settled.
 
-    rules: Rules
-    terms: Terms
-    reserved: int | None
-    """S; None: refused as soon as it is needed."""
+    Args:
+        rules: The release's.
+        terms: What it makes of the problem before K.
+        slots: K, per rank and DP worker.
+    """
+    refusal = partial(_refuse, rules, terms, slots=slots)
+    if rules.checks.state and slots <= 0:
+        return refusal("state_cache_not_positive")
+    budget_gib = kv_gib(rules.split, terms, slots)
+    if rules.checks.kv and budget_gib <= 0:
+        return refusal("no_memory_left_for_kv", budget_gib=budget_gib)
+    return _with_tokens(rules, terms, slots, budget_gib)
 
 
-def _with_tokens(known: _Known, slots: int, budget_gib: float) -> PoolSizes:
+def _with_tokens(
+    rules: Rules, terms: Terms, slots: int, budget_gib: float
+) -> PoolSizes:
     """Settle T and the request limit."""
-    rules, terms, problem = known.rules, known.terms, known.terms.problem
+    problem = terms.problem
     held = rules.tokens(problem, budget_gib, rules.head_room(terms, slots))
     warnings = _cap_warnings(problem, held)
-    refusal = partial(_refuse, known, slots=slots, budget_gib=budget_gib, held=held)
+    refusal = partial(
+        _refuse, rules, terms, slots=slots, budget_gib=budget_gib, held=held
+    )
     if held.rows <= 0:
         return refusal("kv_tokens_not_positive", warnings=warnings)
-    if known.reserved is None:
+    if terms.is_refused:
         return refusal("lazy_strategy_needs_overlap", warnings=warnings)
     limits = rules.limits(terms, slots, held.rows)
     warnings += rules.warn(terms, slots, limits)
@@ -91,7 +90,7 @@ def _with_tokens(known: _Known, slots: int, budget_gib: float) -> PoolSizes:
     staged = len(problem.cells) > 1
     drafts = rules.draft_rows(slots, limits) if problem.speculative else None
     return PoolSizes(
-        slots_per_request=known.reserved,
+        slots_per_request=terms.reserved,
         max_mamba_cache_size=slots,
         kv_budget_gib=budget_gib,
         kv_budget_bytes=int(budget_gib * GIB),
@@ -111,7 +110,8 @@ def _with_tokens(known: _Known, slots: int, budget_gib: float) -> PoolSizes:
 
 
 def _refuse(
-    known: _Known,
+    rules: Rules,
+    terms: Terms,
     kind: str,
     *,
     slots: int | None = None,
@@ -119,18 +119,18 @@ def _refuse(
     held: Tokens | None = None,
     warnings: list[PoolWarning] | None = None,
 ) -> PoolSizes:
-    problem = known.terms.problem
+    problem = terms.problem
     return PoolSizes(
         error=kind,
-        slots_per_request=known.reserved,
+        slots_per_request=None if terms.is_refused else terms.reserved,
         max_mamba_cache_size=slots,
         kv_budget_gib=budget_gib,
         kv_budget_bytes=None if budget_gib is None else int(budget_gib * GIB),
         cell_size_bytes=problem.cells[0],
         kv_tokens_profiled=None if held is None else held.profiled,
-        replayssm_ring_bytes_per_slot=known.rules.ring_shown(problem),
+        replayssm_ring_bytes_per_slot=rules.ring_shown(problem),
         warnings=warnings or [],
-        note=known.rules.note,
+        note=rules.note,
     )
 
 

@@ -15,7 +15,7 @@ from mamba_advisor.sizing.limits import (
 )
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.releases import Eras, choose, release_note, require_ratio
-from mamba_advisor.sizing.slots import SLOT_RULES, SlotRule
+from mamba_advisor.sizing.slots import SLOT_RULES, SlotRule, reserved_slots
 from mamba_advisor.sizing.split import SPLITS, SplitRules
 from mamba_advisor.sizing.terms import (
     CHARGED_DRAFTS,
@@ -133,13 +133,21 @@ def rules_of(version: str) -> Rules:
     )
 
 
-def settle_terms(rules: Rules, problem: SizingProblem, reserved: int) -> Terms:
-    """Return what *rules* make of *problem* before K, with S = *reserved*."""
+def settle(version: str, problem: SizingProblem) -> tuple[Rules, Terms]:
+    """Return the rules of *version*, and what they make of *problem* before K.
+
+    Raises:
+        FactError: *version* is 0.5.3 or older: it has no ratio.
+        InputError: *version* is not a release.
+    """
+    rules = rules_of(version)
+    reserved = reserved_slots(rules.slots_per_request, problem)
     limit = rules.limit_share(problem)
     slot_bytes, ring_bytes, request_ring_bytes = rules.charge(problem)
-    return Terms(
+    terms = Terms(
         problem=problem,
-        reserved=reserved,
+        reserved=1 if reserved is None else reserved,
+        is_refused=reserved is None,
         limit=limit,
         decider=rules.decider(problem),
         slot_bytes=slot_bytes,
@@ -147,3 +155,4 @@ def settle_terms(rules: Rules, problem: SizingProblem, reserved: int) -> Terms:
         fixed_bytes=request_ring_bytes * ((limit or 0) + 1),
         draft_tokens=rules.charged_drafts(problem),
     )
+    return rules, terms

@@ -24,6 +24,9 @@ class Terms:
     reserved: int
     """S: slots per running request; at least 1."""
 
+    is_refused: bool
+    """Whether the release refuses the strategy as soon as it needs S."""
+
     limit: int | None
     """M': request limit per worker; None where nobody set one."""
 
