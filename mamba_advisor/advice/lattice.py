@@ -73,6 +73,8 @@ class SlotBytes:
 
     conv: int
     ssm: int
+    element: int
+    """Bytes of a recurrent-state element: 4 or 2."""
 
     @property
     def total(self) -> int:
@@ -103,7 +105,7 @@ def state_candidates(
     name = architecture or ""
     if rows < 1 or ssm.high < 1:
         return ()
-    found: set[tuple[int, int]] = set()
+    found: set[tuple[int, int, int]] = set()
     for element in STATE_ELEMENT_BYTES:
         unit = HEAD_ELEMENTS * element * rows
         first, last = -(-ssm.low // unit), ssm.high // unit
@@ -112,8 +114,8 @@ def state_candidates(
         for heads in range(max(1, first), last + 1):
             for conv_bytes in _conv_bytes(name, heads):
                 if conv.holds(conv_bytes * rows):
-                    found.add((conv_bytes, heads * HEAD_ELEMENTS * element))
-    return tuple(SlotBytes(*pair) for pair in sorted(found))
+                    found.add((conv_bytes, heads * HEAD_ELEMENTS * element, element))
+    return tuple(SlotBytes(*values) for values in sorted(found))
 
 
 def _conv_bytes(name: str, heads: int) -> Iterator[int]:

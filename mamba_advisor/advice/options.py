@@ -21,7 +21,7 @@ SETTINGS = {
     "mamba_ssm_dtype": "mamba_ssm_dtype",
     "mem_fraction_static": "mem_fraction_static",
 }
-"""Field of `Overrides` -> SGLang's newest argument name, where the value is the same."""
+"""Field of `Overrides` -> SGLang's newest argument name for the same value."""
 
 
 @dataclass(frozen=True, slots=True)

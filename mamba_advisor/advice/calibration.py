@@ -1,0 +1,289 @@
+"""From a boot to a sizing problem: constants, budget, S, and how sure each is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from mamba_advisor.advice import reserve
+from mamba_advisor.advice.constants import Hypothesis, Printed, printed_constants
+from mamba_advisor.advice.options import Overrides
+from mamba_advisor.advice.settle import Settled, settle
+from mamba_advisor.advice.trial import (
+    CONSISTENT,
+    EXACT,
+    Evidence,
+    Figures,
+    Printout,
+    Trial,
+    trials,
+)
+from mamba_advisor.advice.whatif import apply
+from mamba_advisor.boot import binding_rank
+from mamba_advisor.boot.model import Boot, RankBoot
+from mamba_advisor.measured import Measured
+from mamba_advisor.sizing import SizingProblem
+from mamba_advisor.sizing.terms import decided_by
+
+OUTCOMES: dict[int, Literal["exact", "consistent", "differs"]] = {
+    EXACT: "exact",
+    CONSISTENT: "consistent",
+}
+"""Score of a trial -> outcome of the self-check; everything else differs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A boot in the terms of the arithmetic."""
+
+    boot: Boot
+    rank: RankBoot | None
+    settled: Settled
+    printout: Printout
+    printed: Printed
+    """Intervals as the decimals leave them."""
+
+    trial: Trial | None
+    """The best way to understand the boot; None without both pools."""
+
+    slot: Measured | None
+    """Stored state bytes of one slot on the binding rank, refined."""
+
+    token: Measured | None
+    """Stored KV bytes of one target token, refined."""
+
+    draft_token: Measured | None
+    charged_token: Measured | None
+    """What the budget pays for a token."""
+
+    budget: Measured | None
+    slots_candidates: tuple[int, ...]
+    """S as far as it is known; one value where it is certain."""
+
+    planned: SizingProblem | None
+    """Best estimate with the options applied."""
+
+    corners: tuple[SizingProblem, ...]
+    """As planned: the ends of what the log leaves possible; empty when exact."""
+
+    outcome: Literal["exact", "consistent", "differs"] | None
+    why_unchecked: str
+    """Why `outcome` is None, a sentence."""
+
+    split_known: bool
+    """The log says, or the model confirms, what decided K."""
+
+    @property
+    def version(self) -> str:
+        """The release whose arithmetic is used."""
+        return self.trial.version if self.trial else self.settled.versions[0]
+
+    @property
+    def exact(self) -> bool:
+        """Whether both constants are known to the byte."""
+        return bool(
+            self.slot and self.token and self.slot.is_exact and self.token.is_exact
+        )
+
+    @property
+    def booted(self) -> SizingProblem | None:
+        """The boot as it was, None without both pools."""
+        return self.trial.problem if self.trial else None
+
+
+def printout_of(boot: Boot, rank: RankBoot | None) -> Printout:
+    """Return what *boot* printed of K, T and the limit in force."""
+    slots = rank.state_pool.slots if rank and rank.state_pool else None
+    tokens = rank.kv_pool.tokens if rank and rank.kv_pool else None
+    limits = [s.max_running_requests for s in boot.summaries]
+    known = [limit for limit in limits if limit is not None]
+    limit = min(known) if known else None
+    for notice in (boot.capped, boot.reduced):
+        granted = notice.figures.get("granted") if notice else None
+        if limit is None and isinstance(granted, int):
+            limit = granted
+    return Printout(slots, tokens, limit)
+
+
+def calibrate(
+    boot: Boot,
+    overrides: Overrides | None = None,
+    geometries: Sequence[Hypothesis] = (),
+) -> Calibration:
+    """Return *boot* in the terms of the arithmetic.
+
+    Args:
+        boot: A start as read.
+        overrides: Facts and what-if values from options.
+        geometries: Exact byte pairs from a model's config or published models.
+
+    Returns:
+        The calibration; its ``trial`` is None where a pool line is missing.
+    """
+    given = overrides or Overrides()
+    rank = binding_rank(boot)
+    settled = settle(boot, given)
+    printout = printout_of(boot, rank)
+    page = settled.booted.page_size
+    printed = printed_constants(rank, page) if rank else Printed(None, None, None)
+    sized = printed.slot and printed.token and printout.tokens is not None
+    if rank is None or not sized or printout.slots is None:
+        return _without_figures(boot, rank, settled, printout, printed)
+    evidence = Evidence(boot, rank, settled, printout, printed, geometries)
+    best = _best(evidence)
+    unknown_split = not (
+        settled.states("mamba_full_memory_ratio")
+        or settled.states("max_mamba_cache_size")
+    )
+    if best.score < CONSISTENT and unknown_split:
+        return _pinned(evidence, given)
+    return _with_figures(evidence, given, best, split_known=True)
+
+
+def _best(evidence: Evidence) -> Trial:
+    """Return the best trial; of equals the newest release and the sharpest bytes."""
+    return max(trials(evidence), key=lambda trial: trial.score)
+
+
+def _pinned(evidence: Evidence, given: Overrides) -> Calibration:
+    """Read a split that no default explains as if the slots had been pinned."""
+    slots = evidence.printout.slots
+    assert slots is not None
+    booted = evidence.settled.booted
+    pinned = replace(booted, pin=slots * booted.attn_dp_size)
+    settled = replace(evidence.settled, booted=pinned)
+    best = _best(replace(evidence, settled=settled))
+    # The pin exists for the inversion only; the plan starts from what was read.
+    return _with_figures(
+        replace(evidence, settled=settled), given, best, split_known=False
+    )
+
+
+def _with_figures(
+    evidence: Evidence, given: Overrides, best: Trial, *, split_known: bool
+) -> Calibration:
+    spread = (best.best, *best.corners)
+    rank, printed = evidence.rank, evidence.printed
+    state_lines = rank.state_pool.lines if rank.state_pool else ()
+    kv_lines = rank.kv_pool.lines if rank.kv_pool else ()
+    both = tuple(sorted({*state_lines, *kv_lines}))
+    planned = apply(best.problem, evidence, best, given)
+    corners = tuple(
+        apply(_refill(best.problem, figures), evidence, best, given)
+        for figures in best.corners
+    )
+    checked = split_known and evidence.printout.limit is not None
+    candidates = reserve.candidates(
+        evidence.boot,
+        evidence.settled,
+        best.version,
+        evidence.printout.slots or 0,
+        evidence.printout.limit,
+        evidence.printout.tokens,
+    )
+    return Calibration(
+        boot=evidence.boot,
+        rank=rank,
+        settled=evidence.settled,
+        printout=evidence.printout,
+        printed=printed,
+        trial=best,
+        slot=_narrow([f.slot for f in spread], state_lines),
+        token=_narrow([f.token for f in spread], kv_lines),
+        draft_token=_draft(best, printed),
+        charged_token=_narrow([f.charged for f in spread], kv_lines),
+        budget=_budget(spread, both),
+        slots_candidates=candidates,
+        planned=planned,
+        corners=corners,
+        outcome=OUTCOMES.get(best.score, "differs") if checked else None,
+        why_unchecked="" if checked else _why_unchecked(evidence, split_known),
+        split_known=split_known,
+    )
+
+
+def _why_unchecked(evidence: Evidence, split_known: bool) -> str:
+    if not split_known:
+        return (
+            "the log does not say what decided the number of slots, "
+            "and the default ratio of 0.9 does not explain it"
+        )
+    return "the log does not show the limit in force (max_running_requests=)"
+
+
+def _refill(problem: SizingProblem, figures: Figures) -> SizingProblem:
+    return replace(
+        problem,
+        rest_gib=figures.rest_gib,
+        slot_bytes=figures.slot,
+        cells=(figures.charged,),
+    )
+
+
+def _narrow(values: Sequence[int], lines: tuple[int, ...]) -> Measured:
+    """Return the best value (the first) with the interval of all."""
+    return Measured(values[0], min(values), max(values), lines)
+
+
+def _budget(spread: Sequence[Figures], lines: tuple[int, ...]) -> Measured:
+    best = spread[0]
+    return Measured(
+        (best.rest_low + best.rest_high) // 2,
+        min(f.rest_low for f in spread),
+        max(f.rest_high for f in spread),
+        lines,
+    )
+
+
+def _draft(best: Trial, printed: Printed) -> Measured | None:
+    if printed.draft_token is None:
+        return None
+    if best.hypothesis and best.hypothesis.draft_token is not None:
+        return Measured.exact(best.hypothesis.draft_token, printed.draft_token.lines)
+    return printed.draft_token
+
+
+def _without_figures(
+    boot: Boot,
+    rank: RankBoot | None,
+    settled: Settled,
+    printout: Printout,
+    printed: Printed,
+) -> Calibration:
+    version = settled.versions[0]
+    known = printout.slots is not None
+    candidates = (
+        reserve.candidates(
+            boot, settled, version, printout.slots or 0, printout.limit, None
+        )
+        if known
+        else ()
+    )
+    return Calibration(
+        boot=boot,
+        rank=rank,
+        settled=settled,
+        printout=printout,
+        printed=printed,
+        trial=None,
+        slot=printed.slot,
+        token=printed.token,
+        draft_token=printed.draft_token,
+        charged_token=None,
+        budget=None,
+        slots_candidates=candidates,
+        planned=None,
+        corners=(),
+        outcome=None,
+        why_unchecked="the log does not hold both pool lines with their sizes",
+        split_known=settled.states("mamba_full_memory_ratio"),
+    )
+
+
+def ratio_decides(calibration: Calibration) -> bool:
+    """Return whether the ratio decided K in the boot as it was."""
+    booted = calibration.booted
+    if booted is None or not calibration.split_known:
+        return False
+    return decided_by(calibration.version, booted) == "ratio"

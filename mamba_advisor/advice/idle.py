@@ -1,0 +1,86 @@
+"""Memory that the boot left idle, and how far the static fraction can go up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from mamba_advisor.advice.situation import Situation
+from mamba_advisor.measured import UNITS, Measured
+from mamba_advisor.sizing import SizingProblem
+from mamba_advisor.advice.whatif import with_fraction
+
+GIB = UNITS["GiB"]
+
+KEEP_FREE = 2 * GIB
+"""Left free whatever happens: activations of a full prefill chunk and workspaces
+that the boot has not allocated yet.
+"""
+
+KEEP_SHARE = 0.03
+"""Likewise, as a share of the memory before the weights."""
+
+WORTH_RAISING = 0.01
+"""A smaller step of ``--mem-fraction-static`` is not worth a restart."""
+
+HIGHEST_FRACTION = 0.97
+"""No higher fraction is ever advised."""
+
+DECIMALS = 100
+"""Fractions are advised in hundredths, rounded down."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdleMemory:
+    """What could be given to the pools."""
+
+    idle: Measured
+    """Free after graph capture, in bytes."""
+
+    spare: int
+    """Of it, what may be given away, in bytes."""
+
+    fraction: float
+    """``--mem-fraction-static`` in force."""
+
+    raised: float
+    """The highest that leaves enough, in hundredths; may equal `fraction`."""
+
+
+def idle_memory(situation: Situation) -> IdleMemory | None:
+    """Return the boot's idle memory; None where the log does not show it.
+
+    The measure is what was free at the very end, after graph capture, so that graphs
+    and what else the boot allocated keep theirs; `KEEP_FREE` or `KEEP_SHARE` of the
+    whole stay for activations.
+    """
+    rank = situation.calibration.rank
+    fraction = situation.calibration.settled.value("mem_fraction_static")
+    if rank is None or rank.idle is None or rank.avail_before is None:
+        return None
+    if not isinstance(fraction, float):
+        return None
+    before = rank.avail_before.low
+    keep = max(KEEP_FREE, int(before * KEEP_SHARE))
+    spare = rank.idle.low - keep
+    if before <= 0:
+        return None
+    step = max(0.0, spare / before)
+    raised = math.floor((fraction + step) * DECIMALS + 1e-9) / DECIMALS
+    return IdleMemory(
+        rank.idle,
+        max(0, spare),
+        fraction,
+        max(fraction, min(raised, HIGHEST_FRACTION)),
+    )
+
+
+def raised_problem(
+    situation: Situation, problem: SizingProblem, memory: IdleMemory
+) -> SizingProblem | None:
+    """Return *problem* at the raised fraction; None where that is not worth it."""
+    rank = situation.calibration.rank
+    change = memory.raised - memory.fraction
+    if change < WORTH_RAISING or rank is None or rank.avail_before is None:
+        return None
+    return with_fraction(problem, rank.avail_before, change)

@@ -1,0 +1,147 @@
+"""What a setting gives: slots, tokens, limits and the concurrency they carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from mamba_advisor.advice.model import Binding, Limits, Prediction
+from mamba_advisor.sizing import PoolSizes, SizingProblem, solve
+from mamba_advisor.sizing.rules import rules_of, settle_terms
+
+TIE_ORDER: tuple[Binding, ...] = ("request", "heuristic", "kv_floor", "state", "kv")
+"""Of equal limits the first one is named."""
+
+
+def limits_of(
+    version: str,
+    problem: SizingProblem,
+    slots: int,
+    rows: int,
+    context: int | None,
+    reserved: int | None = None,
+) -> Limits:
+    """Return every limit that *version* applies, per DP worker.
+
+    Args:
+        version: The release.
+        problem: The arguments; its figures do not matter here.
+        slots: K.
+        rows: T, rows of one rank.
+        context: Average resident tokens of a request, None when unknown.
+        reserved: S; None: by the release's rule.
+    """
+    rules = rules_of(version)
+    s = reserved or problem.slots_per_request or rules_reserve(version, problem)
+    held = rules.limits(settle_terms(rules, problem, s), slots, rows)
+    logical = rows * problem.dcp_size
+    return Limits(
+        state=held.state,
+        kv=logical // context if context else None,
+        kv_floor=held.kv_floor,
+        request=held.request,
+        heuristic=held.heuristic,
+    )
+
+
+def rules_reserve(version: str, problem: SizingProblem) -> int:
+    """Return S by the release's rule, 1 where it refuses the combination."""
+    sizes = solve(version, replace(problem, slots_per_request=None))
+    return sizes.slots_per_request or 1
+
+
+def binding_of(limits: Limits, value: int | None) -> Binding | None:
+    """Return the limit that sets *value*; on a tie the first of `TIE_ORDER`."""
+    if value is None:
+        return None
+    for name in TIE_ORDER:
+        if getattr(limits, name) == value:
+            return name
+    return None
+
+
+def prediction_of(
+    version: str, problem: SizingProblem, sizes: PoolSizes, context: int | None
+) -> Prediction:
+    """Return *sizes* as a prediction for *context*, without intervals."""
+    slots, rows, effective = (
+        sizes.max_mamba_cache_size,
+        sizes.kv_tokens,
+        sizes.max_running_requests,
+    )
+    if sizes.error or slots is None or rows is None or effective is None:
+        return Prediction(
+            slots=slots,
+            kv_tokens=rows,
+            concurrency=0,
+            binding=_failing_pool(sizes),
+            limits=Limits(),
+            effective=0,
+            boots=False,
+        )
+    limits = limits_of(version, problem, slots, rows, context, sizes.slots_per_request)
+    sustained = effective if limits.kv is None else min(effective, limits.kv)
+    return Prediction(
+        slots=slots,
+        kv_tokens=rows,
+        concurrency=sustained,
+        binding=binding_of(limits, sustained),
+        limits=limits,
+        effective=effective,
+        logical_tokens=sizes.kv_tokens_logical,
+    )
+
+
+def _failing_pool(sizes: PoolSizes) -> Binding:
+    """Return the pool that is too small to start."""
+    kv = ("no_memory_left_for_kv", "kv_tokens_not_positive")
+    return "kv" if sizes.error in kv else "state"
+
+
+def predict(
+    version: str,
+    problem: SizingProblem,
+    context: int | None,
+    corners: Iterable[SizingProblem] = (),
+) -> Prediction:
+    """Return what *problem* gives, with the interval that *corners* span.
+
+    Args:
+        version: The release.
+        problem: The best estimate.
+        context: Average resident tokens of a request, None when unknown.
+        corners: The same setting with the other figures that the log allows.
+    """
+    best = prediction_of(version, problem, solve(version, problem), context)
+    others = [
+        prediction_of(version, corner, solve(version, corner), context)
+        for corner in corners
+    ]
+    return with_interval(best, others)
+
+
+def with_interval(best: Prediction, others: Sequence[Prediction]) -> Prediction:
+    """Return *best* with the range of *others*; unchanged where all agree."""
+    everyone = [best, *others]
+    slots = [p.slots for p in everyone if p.slots is not None]
+    rows = [p.kv_tokens for p in everyone if p.kv_tokens is not None]
+    carried = [p.concurrency for p in everyone if p.concurrency is not None]
+    return replace(
+        best,
+        slots_low=_low(slots),
+        slots_high=_high(slots),
+        tokens_low=_low(rows),
+        tokens_high=_high(rows),
+        concurrency_low=_low(carried),
+        concurrency_high=_high(carried),
+    )
+
+
+def _low(values: Sequence[int]) -> int | None:
+    """Return the least of *values*, None where they agree."""
+    return min(values) if len(set(values)) > 1 else None
+
+
+def _high(values: Sequence[int]) -> int | None:
+    """Return the greatest of *values*, None where they agree."""
+    return max(values) if len(set(values)) > 1 else None
