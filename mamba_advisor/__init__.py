@@ -2,4 +2,54 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mamba_advisor.advice.model import Advice, Workload
+    from mamba_advisor.advice.options import Overrides
+    from mamba_advisor.boot.model import Boot
+    from mamba_advisor.errors import MambaAdvisorError
+    from mamba_advisor.modelconfig import ModelBytes, model_bytes
+    from mamba_advisor.sizing import PoolSizes, SizingInputs, size_pools
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "Advice",
+    "Boot",
+    "MambaAdvisorError",
+    "ModelBytes",
+    "Overrides",
+    "PoolSizes",
+    "SizingInputs",
+    "Workload",
+    "model_bytes",
+    "size_pools",
+]
+
+_MODULES = {
+    "Advice": "advice.model",
+    "Boot": "boot.model",
+    "MambaAdvisorError": "errors",
+    "ModelBytes": "modelconfig",
+    "Overrides": "advice.options",
+    "PoolSizes": "sizing",
+    "SizingInputs": "sizing",
+    "Workload": "advice.model",
+    "model_bytes": "modelconfig",
+    "size_pools": "sizing",
+}
+"""Public name -> its module, imported when the name is first asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

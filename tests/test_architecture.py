@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import mamba_advisor
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "mamba_advisor"
 MAX_LINES = 400
@@ -108,3 +110,33 @@ def test_import_is_light() -> None:
     loaded = loaded_by("import mamba_advisor")
 
     assert set() == {"click", "rich", "regex", "importlib.metadata"} & loaded
+
+
+def test_public_names_are_real() -> None:
+    """Every name in ``__all__`` can be had, though none is imported before."""
+    missing = [
+        name for name in mamba_advisor.__all__ if not hasattr(mamba_advisor, name)
+    ]
+
+    assert [] == missing
+    assert set(mamba_advisor.__all__) <= set(dir(mamba_advisor))
+
+
+def test_unknown_name_is_refused() -> None:
+    """A name that the package lacks is an `AttributeError`, as for any module."""
+    assert not hasattr(mamba_advisor, "advice_of_the_day")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["analyze", "-h"]])
+def test_help_is_light(arguments: list[str]) -> None:
+    """Help and version load neither rich nor regex, nor any of the arithmetic."""
+    loaded = loaded_by(
+        "import contextlib, os, sys\n"
+        "from mamba_advisor.cli import main\n"
+        "sys.stdout = open(os.devnull, 'w')\n"
+        f"with contextlib.suppress(SystemExit): main({arguments!r})"
+    )
+
+    assert "click" in loaded
+    assert set() == {"rich", "regex", "importlib.metadata"} & loaded
+    assert [] == [name for name in loaded if name.startswith("mamba_advisor.sizing")]
