@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,3 +62,55 @@ def shared() -> Path:
     if not (SHARED / "logs").is_dir():
         pytest.skip("needs the material in ../shared, which is not part of the project")
     return SHARED
+
+
+RELAY = """
+import json, os, sys
+from mamba_advisor.pipe import Moment, relay
+
+class Listener:
+    def __init__(self):
+        self.fed, self.calls = 0, 0
+    def feed(self, block):
+        self.fed += len(block)
+        self.calls += 1
+    def due(self, moment):
+        if moment is Moment.ENDED:
+            return lambda: f"ended after {self.fed}\\n".encode()
+        if moment is Moment.ASKED:
+            return lambda: f"asked after {self.fed}\\n".encode()
+BODY
+result = relay(0, 1, 2, Listener(), **OPTIONS)
+sys.exit(result.status(0))
+"""
+"""A program that relays with a listener of its own; see `start_relay`."""
+
+
+@pytest.fixture
+def start_relay() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Return a function that starts a process around `mamba_advisor.pipe.relay`.
+
+    It takes more lines for the listener class or after it, further arguments for
+    `relay`, and what `subprocess.Popen` takes; all three streams are pipes.
+    """
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(
+        body: str = "", options: str = "{}", **popen: Any
+    ) -> subprocess.Popen[bytes]:
+        program = RELAY.replace("BODY", body).replace("OPTIONS", options)
+        for stream in ("stdin", "stdout", "stderr"):
+            popen.setdefault(stream, subprocess.PIPE)
+        process = subprocess.Popen(
+            [sys.executable, "-c", program], cwd=ROOT, bufsize=0, **popen
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()

@@ -1,0 +1,267 @@
+"""What the filter says beside the log, and how signals end it."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from typing import IO
+
+import pytest
+
+Start = Callable[..., "subprocess.Popen[bytes]"]
+
+PATIENCE_S = 20.0
+
+
+def read_until(pipe: IO[bytes] | None, wanted: bytes) -> bytes:
+    """Read from *pipe* until *wanted* has come; fail when it ends before."""
+    assert pipe is not None
+    got = b""
+    while wanted not in got:
+        part = os.read(pipe.fileno(), 1 << 16)
+        assert part, f"ended with {got[-200:]!r}"
+        got += part
+    return got
+
+
+def put(process: subprocess.Popen[bytes], data: bytes) -> None:
+    """Write *data* to the input of *process*."""
+    assert process.stdin is not None
+    process.stdin.write(data)
+
+
+def end(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes, int]:
+    """Close the input; return both outputs and the exit status."""
+    assert process.stdin is not None
+    process.stdin.close()
+    process.stdin = None
+    out, said = process.communicate(timeout=PATIENCE_S)
+    return out, said, process.returncode
+
+
+ON_READY = """
+    def due(self, moment):
+        if moment is Moment.FED and self.fed and not hasattr(self, "done"):
+            self.done = True
+            return RENDER
+"""
+"""A listener that has something to say after the first bytes."""
+
+
+def test_advice_while_the_log_runs(start_relay: Start) -> None:
+    """What is due is said at once, on stderr, while the input stays open."""
+    process = start_relay(ON_READY.replace("RENDER", "lambda: b'advice\\n'"))
+
+    put(process, b"ready\n")
+
+    assert b"advice\n" == read_until(process.stderr, b"\n")
+    assert (b"ready\n", b"", 0) == end(process)
+
+
+def test_advice_begins_a_line(start_relay: Start) -> None:
+    """After half a line the advice begins with a newline, on stderr only."""
+    process = start_relay(ON_READY.replace("RENDER", "lambda: b'advice\\n'"))
+
+    put(process, b"50%|##")
+
+    assert b"\nadvice\n" == read_until(process.stderr, b"advice\n")
+    assert (b"50%|##", b"", 0) == end(process)
+
+
+def test_rendering_does_not_stall_the_stream(start_relay: Start) -> None:
+    """While advice takes 2 s to render, lines pass in a small part of that."""
+    render = "lambda: __import__('time').sleep(2) or b'advice\\n'"
+    process = start_relay(ON_READY.replace("RENDER", render))
+    put(process, b"ready\n")
+    read_until(process.stdout, b"ready\n")
+    time.sleep(0.1)
+
+    began = time.monotonic()
+    for number in range(50):
+        put(process, f"line {number}\n".encode())
+        read_until(process.stdout, f"line {number}\n".encode())
+    took = time.monotonic() - began
+
+    assert process.stderr is not None
+    assert not select.select([process.stderr], [], [], 0)[0]
+    assert took < 1.5
+    assert b"advice\n" == end(process)[1]
+
+
+@pytest.mark.parametrize(
+    ("render", "reason"),
+    [
+        ("lambda: 1 / 0", b"ZeroDivisionError: division by zero"),
+        ("lambda: os.kill(os.getpid(), 9)", b"its process died"),
+    ],
+)
+def test_failed_rendering_is_said(
+    start_relay: Start, render: str, reason: bytes
+) -> None:
+    """A renderer that raises or dies costs one line on stderr, and no byte."""
+    process = start_relay(ON_READY.replace("RENDER", render))
+    put(process, b"ready\n")
+
+    said = read_until(process.stderr, b"\n")
+    put(process, b"more\n")
+    out, _, status = end(process)
+
+    assert b"mamba-advisor: the advice could not be shown: " + reason + b"\n" == said
+    assert (b"ready\nmore\n", 0) == (out, status)
+
+
+def test_failed_listener_is_said_once(start_relay: Start) -> None:
+    """When our own reading fails, we say so once and pass on."""
+    body = """
+    def feed(self, block):
+        raise RuntimeError("what a line")
+"""
+    process = start_relay(body)
+
+    for _ in range(5):
+        put(process, b"line\n")
+        read_until(process.stdout, b"line\n")
+        time.sleep(0.01)
+    _, said, status = end(process)
+
+    note = (
+        b"mamba-advisor: cannot read on: what a line; the log is still passed through\n"
+    )
+    assert note + b"ended after 0\n" == said
+    assert 0 == status
+
+
+def test_advice_is_not_broken_by_lines(start_relay: Start) -> None:
+    """With both streams in one pipe, a long advice comes out in one piece."""
+    source, sink = os.pipe()
+    render = "lambda: b'<' + b'a' * 300_000 + b'>'"
+    process = start_relay(ON_READY.replace("RENDER", render), stdout=sink, stderr=sink)
+    os.close(sink)
+    for number in range(200):
+        put(process, f"line {number}\n".encode())
+        time.sleep(0.001)
+    assert process.stdin is not None
+    process.stdin.close()
+
+    got = b""
+    while part := os.read(source, 1 << 16):
+        got += part
+    os.close(source)
+
+    start = got.index(b"<")
+    lines = b"".join(f"line {number}\n".encode() for number in range(200))
+    assert b"a" * 300_000 == got[start + 1 : got.index(b">")]
+    assert lines == got[:start] + got[got.index(b">") + 1 :]
+
+
+def test_slow_feeding_is_cut_into_slices(start_relay: Start) -> None:
+    """Looking at a block is interrupted for new lines when it takes long."""
+    body = """
+    def feed(self, block):
+        import time
+        self.fed += len(block)
+        time.sleep(len(block) * 20e-6)
+"""
+    process = start_relay(body)
+    put(process, b"x" * 99 + b"\n")
+    time.sleep(0.05)
+    put(process, (b"x" * 99 + b"\n") * 600)
+    read = 0
+    assert process.stdout is not None
+    while read < 100 * 601:
+        read += len(os.read(process.stdout.fileno(), 1 << 16))
+    time.sleep(0.1)
+
+    began = time.monotonic()
+    put(process, b"urgent\n")
+    read_until(process.stdout, b"urgent\n")
+    took = time.monotonic() - began
+
+    assert took < 0.5
+    assert b"ended after 60107\n" == end(process)[1]
+
+
+def test_usr1_asks_for_everything(start_relay: Start) -> None:
+    """SIGUSR1 brings the advice of this moment."""
+    process = start_relay()
+    put(process, b"12345\n")
+    read_until(process.stdout, b"12345\n")
+    time.sleep(0.05)
+
+    process.send_signal(signal.SIGUSR1)
+
+    assert b"asked after 6\n" == read_until(process.stderr, b"\n")
+    assert 0 == end(process)[2]
+
+
+def test_interrupt_waits_for_the_server(start_relay: Start) -> None:
+    """After Ctrl-C the server's last words pass, then advice, then status 130."""
+    process = start_relay()
+    put(process, b"running\n")
+    read_until(process.stdout, b"running\n")
+
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.1)
+    put(process, b"Gracefully exiting\n")
+
+    assert (b"Gracefully exiting\n", b"ended after 27\n", 130) == end(process)
+
+
+def test_third_interrupt_leaves(start_relay: Start) -> None:
+    """Children of a dead server may hold the pipe: the third Ctrl-C leaves."""
+    process = start_relay()
+    put(process, b"running\n")
+    read_until(process.stdout, b"running\n")
+
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    hint = read_until(process.stderr, b"\n")
+    process.send_signal(signal.SIGINT)
+
+    assert b"once more to leave at once" in hint
+    assert b"ended after 8\n" == read_until(process.stderr, b"ended after 8\n")
+    assert 130 == process.wait(PATIENCE_S)
+
+
+def test_termination_advises_and_leaves(start_relay: Start) -> None:
+    """SIGTERM: what the server still says, the advice, status 143."""
+    process = start_relay()
+    put(process, b"running\n")
+    read_until(process.stdout, b"running\n")
+
+    process.send_signal(signal.SIGTERM)
+    put(process, b"last words\n")
+
+    assert b"last words\n" == read_until(process.stdout, b"words\n")
+    assert b"ended after 19\n" == read_until(process.stderr, b"\n")
+    assert 143 == process.wait(PATIENCE_S)
+
+
+def test_hangup_is_ignored(start_relay: Start) -> None:
+    """A closed terminal ends the server, not us."""
+    process = start_relay()
+    put(process, b"before\n")
+    read_until(process.stdout, b"before\n")
+
+    process.send_signal(signal.SIGHUP)
+    time.sleep(0.05)
+    put(process, b"after\n")
+
+    assert (b"after\n", b"ended after 13\n", 0) == end(process)
+
+
+def test_leaving_does_not_wait_for_a_stalled_reader(start_relay: Start) -> None:
+    """SIGTERM leaves in seconds even when nobody reads the output; it says so."""
+    process = start_relay("sys.modules['mamba_advisor.pipe.relay'].LEAVE_S = 0.5")
+    put(process, b"x" * (1 << 20))
+
+    process.send_signal(signal.SIGTERM)
+    said = read_until(process.stderr, b"were never read\n")
+
+    assert 143 == process.wait(PATIENCE_S)
+    assert b"ended after 1048576\n" in said
