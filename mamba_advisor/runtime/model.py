@@ -78,6 +78,12 @@ class WorkerEvidence:
     hot_why: str
     """The sentence behind it, for example "in 39 % of decode lines …"."""
 
+    retracted_requests: int = 0
+    """Requests that the retractions sent back to the queue."""
+
+    eviction_hint: str = ""
+    """Sentence on prefix hits that fell while KV had room, empty without that."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:

@@ -1,0 +1,239 @@
+"""Which pool the evidence says is short, and the sentence that says why."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from mamba_advisor.runtime.tally import (
+    UNKNOWN,
+    Cell,
+    Pressure,
+    sum_cells,
+)
+
+HotPool: TypeAlias = Literal["state", "kv"]
+
+KV_TIGHT, KV_NEARLY_FULL, KV_FULL = 1, 2, 3
+"""Levels of `KV_STEPS`.
+
+Tight (80 %): SGLang holds requests back for the tokens that the running ones may
+still write, so that a queue without a full state pool points to KV well before
+100 %.  Nearly full (90 %): what is left would not carry another tenth of the load;
+below it a queue at a full state pool is not the fault of KV.  Full (95 %): the next
+long request does not fit, and a growing one soon forces a retraction.
+"""
+
+STATE_FILLED, STATE_FULL = 1, 2
+"""Levels of `STATE_STEPS`.
+
+Filled (75 %): running requests hold 3 of the 4 slots, or 4 of the 5, that are
+reserved for each, so that admission stops at 75 or 80 % of the pool.  Full (95 %):
+no other request finds its slots.
+"""
+
+AT_LIMIT = 0.9
+"""Share of the limit that counts as reaching it: finished requests are replaced at
+the next prefill, so that decode lines often show one or two fewer."""
+
+HOT_SHARE = 0.05
+"""Share of decode lines that must agree: less is a burst that a queue rides out."""
+
+MIN_LINES = 3
+"""Lines that must agree, whatever their share: one line proves nothing."""
+
+RETRACTION_SHARE = 0.01
+"""Retractions ÷ decode lines from which KV is short: one in some 4000 steps."""
+
+FILLING_PERCENT = 50
+"""Usage from which a pool that is being filled tells which one will be full first."""
+
+FILLING_LEAD = 1.25
+"""How much fuller than the other pool it must be for that."""
+
+RESERVATIONS = (1, 3, 4, 5)
+"""Slots per request that SGLang's strategies reserve, for a boot that hides S."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the boot says about admission, per DP worker; None: not known."""
+
+    limit: int | None = None
+    """Running requests that the scheduler allows."""
+
+    slots: int | None = None
+    """K, the usable state slots."""
+
+    slots_per_request: int | None = None
+    """S, the slots reserved for a request."""
+
+    @property
+    def state_sets_limit(self) -> bool | None:
+        """Whether the limit is what the state pool allows, K // S."""
+        if self.limit is None or self.slots is None:
+            return None
+        sizes = (self.slots_per_request,) if self.slots_per_request else RESERVATIONS
+        return any(self.slots // size == self.limit for size in sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """Lines other than batch lines that tell of a full pool."""
+
+    retractions: int = 0
+    state_exhausted: int = 0
+    """``Not enough space for mamba cache`` lines."""
+
+
+def judge(
+    cells: Sequence[Cell], limits: Limits, events: Events
+) -> tuple[HotPool | None, str]:
+    """Decide from decode lines which pool is short.
+
+    Args:
+        cells: The decode lines that count, by running requests.
+        limits: What the boot says about admission.
+        events: Retractions and failed allocations.
+
+    Returns:
+        The pool and why; None and why not where neither is short.
+    """
+    total = sum_cells(cells)
+    found = _sort_out(cells, limits)
+    if events.state_exhausted:
+        return "state", (
+            f"the server ran out of state slots {_times(events.state_exhausted)}"
+        )
+    needed = max(MIN_LINES, HOT_SHARE * total.lines)
+    state, kv, both = found["state"], found["kv"], found["both"]
+    retracts = events.retractions and (
+        events.retractions >= RETRACTION_SHARE * total.lines
+    )
+    if state.lines >= needed and state.lines > max(kv.lines, both.lines):
+        return "state", _why_state(state, total, limits)
+    if retracts or (kv.lines >= needed and kv.lines >= both.lines):
+        return "kv", _why_kv(kv, total, events)
+    if both.lines >= needed:
+        return None, (
+            f"both pools filled up together in {_share(both, total)} of decode lines: "
+            "the split is right, only more memory helps"
+        )
+    return None, _why_neither(found["other"], total, limits, needed)
+
+
+def judge_filling(cells: Sequence[Cell]) -> tuple[HotPool | None, str]:
+    """Decide from prefill lines alone which pool will be full first.
+
+    Before the first decode line the server is still taking requests in.  Where
+    they queue and one pool is half full and well ahead of the other, that one will
+    stop admission.
+
+    Args:
+        cells: The prefill lines, by running requests.
+
+    Returns:
+        The pool and why; None and an empty sentence where it is too early to say.
+    """
+    total = sum_cells(cells)
+    waiting = any(key[0] for key in total.pressures)
+    if not waiting or not total.kv or not total.state:
+        return None, ""
+    kv, state = max(total.kv), max(total.state)
+    ahead, behind = max(kv, state), min(kv, state)
+    if ahead < FILLING_PERCENT or ahead < FILLING_LEAD * behind:
+        return None, ""
+    first, second = ("state pool", "KV") if state > kv else ("KV", "state pool")
+    return "state" if state > kv else "kv", (
+        f"no decode line yet; while requests are taken in, the {first} fills first: "
+        f"{ahead} % against {behind} % of the {second}"
+    )
+
+
+def _sort_out(cells: Sequence[Cell], limits: Limits) -> dict[str, Pressure]:
+    """Return the lines under pressure by the pool that was short."""
+    found: dict[str, Pressure] = defaultdict(Pressure)
+    limit = limits.limit
+    plateau = max((cell.running / cell.lines for cell in cells), default=0.0)
+    sets_limit = limits.state_sets_limit
+    for cell in cells:
+        running = cell.running / cell.lines
+        for (waits, kv, state), pressure in cell.pressures.items():
+            if not waits:
+                found["kv"].add(pressure)
+                continue
+            is_full = state == STATE_FULL
+            if sets_limit and limit is not None:
+                is_full = is_full or running >= AT_LIMIT * limit
+            elif sets_limit is None:
+                at_plateau = running >= AT_LIMIT * plateau
+                is_full = is_full or (state >= STATE_FILLED and at_plateau)
+            found[_name(is_full, kv)].add(pressure)
+    return found
+
+
+def _name(state_is_full: bool, kv: int) -> str:
+    """Return what was short on lines with a queue."""
+    if state_is_full:
+        return "both" if kv >= KV_NEARLY_FULL else "state"
+    return "kv" if kv != UNKNOWN and kv >= KV_TIGHT else "other"
+
+
+def _why_state(state: Pressure, total: Cell, limits: Limits) -> str:
+    words = f"in {_share(state, total)} of decode lines requests queued"
+    if total.kv:
+        words += f" while KV stood at {state.kv_percent / state.lines:.0f} %"
+    if limits.state_sets_limit:
+        return (
+            f"{words}: the limit of {limits.limit} running requests was reached, "
+            "which the state pool sets"
+        )
+    return f"{words} and the state pool at {state.state_percent / state.lines:.0f} %"
+
+
+def _why_kv(kv: Pressure, total: Cell, events: Events) -> str:
+    reasons = []
+    if kv.lines:
+        level = kv.kv_percent / kv.lines
+        words = f"in {_share(kv, total)} of decode lines KV stood at {level:.0f} %"
+        if total.state:
+            words += f" and the state pool at {kv.state_percent / kv.lines:.0f} %"
+        reasons.append(words)
+    if events.retractions:
+        reasons.append(
+            f"running requests were retracted {_times(events.retractions)} "
+            "because KV was full"
+        )
+    return "; ".join(reasons)
+
+
+def _why_neither(other: Pressure, total: Cell, limits: Limits, needed: float) -> str:
+    if not total.lines:
+        return ""
+    if other.lines < needed:
+        usages = [
+            f"{name} stayed at or below {max(counts)} %"
+            for name, counts in (("KV", total.kv), ("the state pool", total.state))
+            if counts
+        ]
+        return "; ".join(["hardly a request queued", *usages])
+    words = f"in {_share(other, total)} of decode lines requests queued"
+    if total.kv:
+        words += f" while KV stood at {other.kv_percent / other.lines:.0f} %"
+    if total.state:
+        words += f" and the state pool at {other.state_percent / other.lines:.0f} %"
+    if limits.state_sets_limit is False:
+        return f"{words}: neither pool sets the limit of {limits.limit} requests"
+    if limits.state_sets_limit is None:
+        return f"{words}; the limit in force is not known, so neither is to blame"
+    return f"{words}, below the limit of {limits.limit} requests"
+
+
+def _share(pressure: Pressure, total: Cell) -> str:
+    return f"{100 * pressure.lines / total.lines:.0f} %"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
