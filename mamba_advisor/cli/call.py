@@ -11,6 +11,7 @@ import click
 from mamba_advisor.advice.model import Workload
 from mamba_advisor.advice.options import Overrides
 from mamba_advisor.cli.declared import PLOT_FORMATS
+from mamba_advisor.report import Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Options:
 
     workload: Workload
     overrides: Overrides
-    format: str = "table"
+    format: Form = "table"
     explain: bool = False
     sweep: bool = False
     plot: str | None = None

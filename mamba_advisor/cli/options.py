@@ -35,7 +35,8 @@ def write_options(
     """Write the options of *command* by headline."""
     sections: dict[str, list[tuple[str, str]]] = {"Options": []}
     for parameter in command.get_params(ctx):
-        if record := parameter.get_help_record(ctx):
+        record = parameter.get_help_record(ctx)
+        if record and isinstance(parameter, click.Option):
             section = getattr(parameter, "section", "Options")
             sections.setdefault(section, []).append(record)
     for title, records in sections.items():

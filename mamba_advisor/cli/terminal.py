@@ -17,7 +17,8 @@ def width(descriptor: int = 1) -> int:
     if columns.isascii() and columns.isdigit() and int(columns[:6]) > 0:
         return max(int(columns[:6]), NARROWEST)
     try:
-        return max(os.get_terminal_size(descriptor).columns or 0, NARROWEST)
+        # A terminal that does not know its size says 0.
+        return max(os.get_terminal_size(descriptor).columns or DEFAULT_WIDTH, NARROWEST)
     except OSError:
         return DEFAULT_WIDTH
 
