@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from mamba_advisor.sizing.pools import PoolWarning
 from mamba_advisor.sizing.releases import Eras
 from mamba_advisor.sizing.terms import Terms
+
+Binding: TypeAlias = Literal["request", "heuristic", "kv_floor", "state", "kv"]
+"""Name of a limit."""
 
 HEURISTIC_LOW = 2048
 """Least that the heuristic ever allows, in requests."""
@@ -46,6 +49,22 @@ class RequestLimits:
     def granted(self) -> int:
         """The limit in force."""
         return min(self.base, self.state)
+
+    def binding(self, kv: int | None = None) -> Binding:
+        """Return the limit that sets the concurrency; on a tie the first of the list.
+
+        Args:
+            kv: Requests that the KV pool carries; None: the context is not known.
+        """
+        applied: dict[Binding, int | None] = {
+            "request": self.request,
+            "heuristic": self.heuristic,
+            "kv_floor": self.kv_floor,
+            "state": self.state,
+            "kv": kv,
+        }
+        known = {name: limit for name, limit in applied.items() if limit is not None}
+        return min(known, key=lambda name: known[name])
 
     @property
     def request_pool(self) -> int:

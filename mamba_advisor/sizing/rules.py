@@ -150,6 +150,7 @@ def settle(version: str, problem: SizingProblem) -> tuple[Rules, Terms]:
         is_refused=reserved is None,
         limit=limit,
         decider=rules.decider(problem),
+        ratio=problem.ratio,
         slot_bytes=slot_bytes,
         ring_bytes=ring_bytes,
         fixed_bytes=request_ring_bytes * ((limit or 0) + 1),

@@ -47,8 +47,7 @@ def _fixed_slots(terms: Terms) -> int:
 
 def _state_share(terms: Terms, rest_gib: float) -> float:
     """B: the state pool's share of *rest_gib*, in bytes."""
-    ratio = terms.problem.ratio
-    return rest_gib * ratio / (1 + ratio) * GIB
+    return rest_gib * terms.ratio / (1 + terms.ratio) * GIB
 
 
 # --- 0.5.4–0.5.6: every slot carries D draft states -------------------------------

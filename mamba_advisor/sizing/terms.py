@@ -31,6 +31,9 @@ class Terms:
     """M': request limit per worker; None where nobody set one."""
 
     decider: Decider
+    ratio: float
+    """State : KV, where it decides."""
+
     slot_bytes: int
     """State bytes that one slot is charged, without a ring."""
 

@@ -1,0 +1,356 @@
+"""The best split of the budget between state slots and KV tokens."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from mamba_advisor.errors import FactError
+from mamba_advisor.sizing.budget import allocated_unbudgeted
+from mamba_advisor.sizing.forward import solve
+from mamba_advisor.sizing.inverse import (
+    MAX_RATIO,
+    OVERSHOOT,
+    greatest_ratio,
+    least_ratio,
+    pin_counts,
+    pin_for_slots,
+    ratio_counts,
+    round_ratio,
+    slots_of_ratio,
+    sustained,
+    with_ratio,
+)
+from mamba_advisor.sizing.limits import Binding, RequestLimits
+from mamba_advisor.sizing.pools import PoolSizes
+from mamba_advisor.sizing.problem import SizingProblem
+from mamba_advisor.sizing.releases import Eras, choose
+from mamba_advisor.sizing.rules import settle
+from mamba_advisor.sizing.scale import Scale, Span
+
+PLATEAU = 0.99
+"""Share of the best concurrency that still counts as the best."""
+
+SAFETY_SLOTS = 1
+"""Slots beyond C·S: a pool of exactly C·S can be one short at a chunk boundary."""
+
+SHORT_DIGITS = (3, 4)
+"""Significant digits of a ratio where a pin would do as well."""
+
+LONG_DIGITS = (3, 4, 5, 6, 7, 8)
+"""Significant digits of a ratio where nothing else decides: enough for any one K."""
+
+LEAST_DIGITS = (2, 3, 4, 5, 6, 7, 8)
+"""Significant digits of a ratio whose pool shall be as small as possible."""
+
+PINS_PAY_DRAFTS: Eras[bool] = (("0.5.4", True), ("0.5.7", False), ("0.5.8", True))
+"""First release -> whether the budget pays for draft states beside a pin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A setting, and what it gives."""
+
+    flag: Literal["ratio", "pin"]
+    """The one to set."""
+
+    ratio: float | None
+    """``--mamba-full-memory-ratio``, without a pin; None: it would not do it."""
+
+    pin: int | None
+    """``--max-mamba-cache-size``, global; None: it would not do it."""
+
+    max_running_requests: int | None
+    """M, global, that this holds for; None: the release's own limits."""
+
+    sizes: PoolSizes
+    """The pools with `flag` set, sized with the digits as printed."""
+
+    limits: RequestLimits
+    kv_limit: int | None
+    """Requests that the KV pool carries; None without a context."""
+
+    sustained: int
+    """Requests kept running, per DP worker."""
+
+    unbudgeted_bytes: int
+    """Draft states that the release allocates here without paying for them."""
+
+    plateau: tuple[float, float] | None = None
+    """Ratios within 1 % of the best; None where the ratio does not decide."""
+
+    is_reached: bool = True
+    """Whether the wanted concurrency is carried."""
+
+    beyond: Split | None = None
+    """The best with ``--max-running-requests`` chosen too; None: no better."""
+
+    @property
+    def binding(self) -> Binding:
+        """The limit that sets `sustained`."""
+        return self.limits.binding(self.kv_limit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One problem and its goal, looked at through both flags."""
+
+    version: str
+    problem: SizingProblem
+    avg_context: int | None
+    spare_slots: int
+
+    def by_pin(self) -> Scale | None:
+        """Return the pools that a pin gives; None where none should be set."""
+        if not pin_counts(self.version, self.problem):
+            return None
+        unpaid = not choose(PINS_PAY_DRAFTS, self.version)
+        if unpaid and self.problem.draft_tokens and self.takes_ratio:
+            return None
+        return self._scale(replace(self.problem, pin=1))
+
+    def by_ratio(self) -> Scale | None:
+        """Return the pools that a ratio gives; None where it does not decide."""
+        if not self.takes_ratio:
+            return None
+        most = slots_of_ratio(self.version, self.problem)(MAX_RATIO)
+        return self._scale(replace(self.problem, pin=None)).up_to(most)
+
+    @property
+    def takes_ratio(self) -> bool:
+        """Whether a ratio decides once no pin is given."""
+        return ratio_counts(self.version, self.problem)
+
+    def _scale(self, problem: SizingProblem) -> Scale:
+        return Scale.of(self.version, problem, self.avg_context, self.spare_slots)
+
+    def with_limit(self, requests: int) -> _Search:
+        """Return the search with M set to *requests* per worker."""
+        asked = requests * self.problem.attn_dp_size
+        return replace(self, problem=replace(self.problem, max_running_requests=asked))
+
+
+def best_split(
+    version: str,
+    problem: SizingProblem,
+    avg_context: int | None,
+    concurrency: int | None = None,
+    spare_slots: int = 0,
+) -> Split | None:
+    """Return the setting that keeps most requests running.
+
+    Args:
+        version: The release.
+        problem: One rank's; its ratio and pin are not looked at.
+        avg_context: L: mean resident tokens per request; None: not known.
+        concurrency: C: requests at a time wanted, per DP worker; None: as many as
+            possible.
+        spare_slots: Slots to keep for checkpoints of idle conversations, per worker.
+
+    Returns:
+        Without C the most requests, with the largest state pool that allows them: that
+        pool fails hard, KV degrades softly.  With C the smallest state pool that
+        carries it, one safety slot included, and everything else for KV; where C cannot
+        be carried, the most that can.  None where nothing boots.
+
+    Raises:
+        FactError: *version* is 0.5.3 or older; or neither L nor C is given.
+        InputError: *version* is not a release.
+    """
+    if avg_context is None and concurrency is None:
+        raise FactError("a split needs an average context or a wanted concurrency")
+    search = _Search(version, problem, avg_context, spare_slots)
+    if settle(version, problem)[1].is_refused:
+        return None
+    found = None if concurrency is None else _smallest(search, concurrency)
+    if found is not None:
+        return found
+    found = _largest(search)
+    beyond = _beyond(search, concurrency, 0 if found is None else found.sustained)
+    if found is None:
+        return beyond
+    reached = concurrency is None or found.sustained >= concurrency
+    return replace(found, is_reached=reached, beyond=beyond)
+
+
+def _smallest(search: _Search, concurrency: int) -> Split | None:
+    """Return the smallest state pool that carries *concurrency*, and one slot more."""
+    scale = search.by_pin() or search.by_ratio()
+    if scale is None:
+        return None
+    wanted = scale.slots_for(concurrency) + SAFETY_SLOTS
+    span = replace(scale.serving(concurrency), first=wanted)
+    if span.first > span.last:
+        return None
+    pin = pin_for_slots(search.version, search.problem, wanted)
+    ratio = _least_within(search, span)
+    if search.by_pin() is not None and pin is not None:
+        return _split(search, span, pin=pin, ratio=ratio)
+    return None if ratio is None else _split(search, span, ratio=ratio)
+
+
+def _largest(search: _Search) -> Split | None:
+    """Return what carries most, with the largest state pool that allows it."""
+    by_pin, by_ratio = search.by_pin(), search.by_ratio()
+    pinned = _span(search, by_pin)
+    rated = _span(search, by_ratio)
+    if rated is not None and (pinned is None or _does_as_well(rated, pinned)):
+        digits = LONG_DIGITS if pinned is None else SHORT_DIGITS
+        ratio = _greatest_within(search, rated, digits)
+        if ratio is not None:
+            return _split(search, rated, ratio=ratio)
+    if pinned is None:
+        return None
+    pin = pin_for_slots(search.version, search.problem, pinned.last)
+    return None if pin is None else _split(search, pinned, pin=pin)
+
+
+def _does_as_well(rated: Span, pinned: Span) -> bool:
+    """Return whether the ratio's pools carry as much, and are about as large.
+
+    With drafts and a low request limit a ratio cannot give the state pool all that a
+    pin can: it sets draft states aside for every K // S requests.
+    """
+    if rated.requests < pinned.requests:
+        return False
+    return rated.last >= pinned.last * PLATEAU
+
+
+def _span(search: _Search, scale: Scale | None) -> Span | None:
+    """Return the pools of *scale* that carry most; where none does, the least of all.
+
+    Without a context there is nothing to weigh the KV pool by: it gets all but the
+    smallest state pool.
+    """
+    if scale is None:
+        return None
+    span = scale.best()
+    if span.requests == 0:
+        least = scale.terms.reserved
+        return Span(least, least, 0) if scale.boots(least) else None
+    if search.avg_context is None:
+        last = min(span.last, span.first + SAFETY_SLOTS)
+        return replace(span, first=last, last=last)
+    return span
+
+
+def _greatest_within(
+    search: _Search, span: Span, digits: tuple[int, ...]
+) -> float | None:
+    """Return the largest ratio, in the fewest of *digits*, with a K in *span*."""
+    slots_of = slots_of_ratio(search.version, search.problem)
+    if slots_of(MAX_RATIO) <= span.last:
+        # Every larger ratio does, so an end is set where the pool stops growing.
+        span = replace(span, last=max(span.first, int(slots_of(MAX_RATIO) * PLATEAU)))
+    exact = greatest_ratio(slots_of, span.last)
+    for count in digits:
+        ratio = round_ratio(exact, count, up=False)
+        if span.first <= slots_of(ratio) <= span.last:
+            return ratio
+    return None
+
+
+def _least_within(search: _Search, span: Span) -> float | None:
+    """Return the smallest ratio, in few digits, with a K in *span*."""
+    if not search.takes_ratio:
+        return None
+    slots_of = slots_of_ratio(search.version, search.problem)
+    exact = least_ratio(slots_of, span.first)
+    if exact is None:
+        return None
+    found = None
+    for count in LEAST_DIGITS:
+        ratio = round_ratio(exact, count, up=True)
+        slots = slots_of(ratio)
+        if span.first <= slots <= span.last:
+            found = ratio
+            if slots <= span.first * (1 + OVERSHOOT):
+                break
+    return found
+
+
+def _split(
+    search: _Search, span: Span, *, ratio: float | None = None, pin: int | None = None
+) -> Split:
+    """Return the outcome of a setting: of *pin* if it is given, else of *ratio*."""
+    version, problem = search.version, search.problem
+    if pin is not None:
+        applied = replace(problem, pin=pin)
+    else:
+        assert ratio is not None
+        applied = with_ratio(problem, ratio)
+    sizes = solve(version, applied)
+    slots, rows = sizes.max_mamba_cache_size, sizes.kv_tokens
+    assert (
+        slots is not None and rows is not None and sizes.kv_tokens_logical is not None
+    )
+    rules, terms = settle(version, applied)
+    limits = rules.limits(terms, slots, rows)
+    carried = max(0, slots - search.spare_slots) // terms.reserved
+    context = search.avg_context
+    flag: Literal["ratio", "pin"] = "ratio" if pin is None else "pin"
+    if pin is None and search.by_pin() is not None:
+        pin = pin_for_slots(version, problem, slots)
+    return Split(
+        flag=flag,
+        ratio=ratio,
+        pin=pin,
+        max_running_requests=problem.requested,
+        sizes=sizes,
+        limits=limits,
+        kv_limit=None if context is None else sizes.kv_tokens_logical // context,
+        sustained=min(sustained(sizes, context), carried),
+        unbudgeted_bytes=allocated_unbudgeted(version, applied, sizes).draft_states,
+        plateau=_plateau(search, span.requests),
+    )
+
+
+def _plateau(search: _Search, requests: int) -> tuple[float, float] | None:
+    """Return the ratios with which at least 99 % of *requests* are carried."""
+    scale = search.by_ratio()
+    if scale is None or requests <= 0:
+        return None
+    span = scale.serving(math.ceil(requests * PLATEAU))
+    slots_of = slots_of_ratio(search.version, search.problem)
+    low = least_ratio(slots_of, span.first)
+    if low is None or span.first > span.last:
+        return None
+    high = greatest_ratio(slots_of, span.last)
+    return round_ratio(low, 3, up=True), round_ratio(high, 3, up=False)
+
+
+def _beyond(search: _Search, concurrency: int | None, floor: int) -> Split | None:
+    """Return the best split with M chosen as well; None where M is not in the way.
+
+    Args:
+        search: The problem and its goal.
+        concurrency: C, beyond which nothing is wanted; None: as many as possible.
+        floor: What is carried with M as it is.
+    """
+
+    def allows(requests: int) -> bool:
+        if concurrency is not None and requests > concurrency:
+            return False
+        raised = search.with_limit(requests)
+        scale = raised.by_pin() or raised.by_ratio()
+        if scale is None:
+            return False
+        slots = scale.slots_for(requests)
+        return slots <= scale.most and scale.others(slots) >= requests
+
+    low, high = floor, floor + 1
+    while allows(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if allows(middle) else (low, middle)
+    if low == floor:
+        return None
+    raised = search.with_limit(low)
+    found = None if concurrency is None else _smallest(raised, low)
+    found = found or _largest(raised)
+    if found is None:
+        return None
+    reached = concurrency is None or found.sustained >= concurrency
+    return replace(found, is_reached=reached)

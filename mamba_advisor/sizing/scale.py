@@ -1,0 +1,124 @@
+"""All pools of one problem by K: what the state pool carries, and what the rest allows.
+
+K slots carry K // S requests, more with every slot; the KV pool and the limits behind
+it allow fewer.  So the best K lies where the two meet, and bisection finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from mamba_advisor.sizing.forward import pools_with_slots
+from mamba_advisor.sizing.problem import SizingProblem
+from mamba_advisor.sizing.rules import Rules, settle
+from mamba_advisor.sizing.split import kv_gib
+from mamba_advisor.sizing.terms import GIB, Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Pools that serve equally many requests."""
+
+    first: int
+    """Smallest K."""
+
+    last: int
+    """Largest K."""
+
+    requests: int
+    """What each of them carries at least; 0: none carries one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """One problem, with K left open."""
+
+    rules: Rules
+    terms: Terms
+    most: int
+    """Largest K to look at."""
+
+    avg_context: int | None
+    """L, mean tokens per request; None: only the limits count."""
+
+    spare_slots: int
+    """Slots that running requests shall not need."""
+
+    @classmethod
+    def of(
+        cls,
+        version: str,
+        problem: SizingProblem,
+        avg_context: int | None,
+        spare_slots: int = 0,
+    ) -> Scale:
+        """Return the scale of *problem*, whose pin says who settles K.
+
+        Raises:
+            FactError: *version* is 0.5.3 or older.
+            InputError: *version* is not a release.
+        """
+        rules, terms = settle(version, problem)
+        most = max(0, int(problem.rest_gib * GIB) // max(1, terms.slot_bytes))
+        return cls(rules, terms, most, avg_context, spare_slots)
+
+    def up_to(self, most: int) -> Scale:
+        """Return the scale without the pools above *most* slots."""
+        return replace(self, most=min(self.most, most))
+
+    def slots_for(self, requests: int) -> int:
+        """Return the smallest K whose state pool carries *requests*."""
+        return requests * self.terms.reserved + self.spare_slots
+
+    def state(self, slots: int) -> int:
+        """Return the requests that *slots* carry; never falls with K."""
+        return max(0, slots - self.spare_slots) // self.terms.reserved
+
+    def others(self, slots: int) -> int:
+        """Return the requests that everything else allows; never rises with K."""
+        budget_gib = kv_gib(self.rules.split, self.terms, slots)
+        if budget_gib <= 0:
+            return 0
+        head_room = self.rules.head_room(self.terms, slots)
+        rows = self.rules.tokens(self.terms.problem, budget_gib, head_room).rows
+        if rows <= 0:
+            return 0
+        base = self.rules.limits(self.terms, slots, rows).base
+        if self.avg_context is None:
+            return base
+        return min(base, rows * self.terms.problem.dcp_size // self.avg_context)
+
+    def carries(self, slots: int) -> int:
+        """Return the requests that a pool of *slots* keeps running."""
+        return min(self.state(slots), self.others(slots))
+
+    def boots(self, slots: int) -> bool:
+        """Return whether SGLang starts with *slots*."""
+        return pools_with_slots(self.rules, self.terms, slots).boots
+
+    def best(self) -> Span:
+        """Return the pools that carry most."""
+        meeting = self._least(lambda slots: self.state(slots) >= self.others(slots))
+        if meeting is None:
+            return self.serving(self.state(self.most))
+        return self.serving(max(self.carries(meeting), self.carries(meeting - 1)))
+
+    def serving(self, requests: int) -> Span:
+        """Return the pools that carry *requests* or more; empty where none does."""
+        if requests <= 0:
+            return Span(0, -1, 0)
+        fails = self._least(lambda slots: self.others(slots) < requests)
+        last = self.most if fails is None else fails - 1
+        return Span(self.slots_for(requests), last, requests)
+
+    def _least(self, holds: Callable[[int], bool]) -> int | None:
+        """Return the smallest K from 1 with which *holds*, once true, true for good."""
+        low, high = 0, self.most + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            if holds(middle):
+                high = middle
+            else:
+                low = middle
+        return None if high > self.most else high
