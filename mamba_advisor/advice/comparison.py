@@ -172,7 +172,7 @@ def _verdict(before: Advice, after: Advice) -> ComparisonVerdict:
         None if gain is None else gain > 0,
         gain,
         met,
-        "  ".join(sentence for sentence in sentences if sentence),
+        " ".join(sentence for sentence in sentences if sentence),
     )
 
 

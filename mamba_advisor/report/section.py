@@ -1,0 +1,89 @@
+"""What a report consists of, before it becomes a screen or Markdown.
+
+Sections hold words and numbers as text.  A renderer lays them out; it also makes the
+text safe, so that nothing which comes from a log can be forgotten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Role = Literal["plain", "strong", "dim", "flag", "ok", "info", "warning", "problem"]
+"""What a text is, for its colour; never the only carrier of a meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A piece of text."""
+
+    text: str
+    role: Role = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A part of a whole, drawn and said: ``26 of 126``."""
+
+    part: int
+    whole: int
+    role: Role = "plain"
+
+    @property
+    def text(self) -> str:
+        """The two numbers."""
+        return f"{self.part:,} of {self.whole:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A short label, and what it introduces: one cell a line."""
+
+    label: str
+    cells: tuple[Cell, ...]
+    role: Role = "strong"
+    """Of the label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A list of labels and texts."""
+
+    title: str
+    rows: tuple[Pair, ...]
+    note: str = ""
+    """A line below, such as a legend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's head."""
+
+    name: str
+    right: bool = False
+    """Whether it holds numbers."""
+
+    folds: bool = False
+    """Whether its words may be broken: names and paths, which may be very long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell | Bar, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture made of characters; each line is a run of cells."""
+
+    title: str
+    lines: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+
+
+Section: TypeAlias = Pairs | Grid | Drawing

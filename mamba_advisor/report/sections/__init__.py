@@ -1,0 +1,1 @@
+"""What a report says, part by part: advice in, sections out."""

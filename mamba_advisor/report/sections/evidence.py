@@ -1,0 +1,161 @@
+"""What the run has shown, and the room for idle conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mamba_advisor.advice.model import Advice
+from mamba_advisor.report import words
+from mamba_advisor.report.section import Cell, Column, Grid, Pair, Pairs
+from mamba_advisor.runtime.model import Evidence, Spread, WorkerEvidence
+
+SHORT = {
+    "state": "the state pool is short",
+    "kv": "the KV pool is short",
+    None: "neither pool is short",
+}
+"""Hot pool -> what that means."""
+
+
+def evidence(advice: Advice) -> Pairs | None:
+    """Return what batch lines or metrics have shown, None without any."""
+    shown = advice.boot.runtime
+    if shown is None:
+        return None
+    title = "The run, by its metrics" if shown.origin == "metrics" else "The run"
+    return Pairs(title, tuple(_rows(shown, advice.concurrency.slots_per_request)))
+
+
+def workers(advice: Advice) -> Grid | None:
+    """Return the DP workers side by side, None with one."""
+    shown = advice.boot.runtime
+    if shown is None or not shown.workers:
+        return None
+    names = ("context", "running", "queued", "state", "KV", "hot pool")
+    return Grid(
+        "",
+        (Column("Workers"), *(Column(name, right=True) for name in names)),
+        tuple(
+            (
+                Cell(worker.worker),
+                Cell(words.count(worker.avg_context)),
+                Cell(f"{worker.running.mean:,.1f}"),
+                Cell(f"{worker.queued.mean:,.1f}"),
+                Cell(_mean_share(worker.state_usage)),
+                Cell(_mean_share(worker.kv_usage)),
+                Cell(worker.hot_pool or "none"),
+            )
+            for worker in shown.workers
+        ),
+        note="means over the samples",
+    )
+
+
+def residency(advice: Advice) -> Pairs | None:
+    """Return the room for idle conversations, None where nothing is known of it."""
+    room = advice.residency
+    if room is None or room.live_slots is None:
+        return None
+    slots = (
+        f"{room.live_slots:,} for running requests,"
+        f" {words.count(room.spare_slots)} spare for checkpoints"
+    )
+    rows = [Pair("Slots", (Cell(slots),))]
+    if room.message:
+        rows.append(Pair("Sessions", (Cell(room.message),)))
+    elif room.resumable_sessions is not None:
+        text = f"room for {words.counted(room.resumable_sessions, 'idle conversation')}"
+        rows.append(Pair("Sessions", (Cell(text),)))
+    return Pairs("Prefix cache", tuple(rows))
+
+
+def _rows(shown: Evidence, reserved: int | None) -> Iterator[Pair]:
+    total = shown.total
+    yield Pair("Seen", (Cell(_seen(shown)),))
+    if total.left_out or total.left_out_why:
+        text = f"{words.counted(total.left_out, 'line')} left out"
+        yield Pair("", (Cell(words.sentence((text, total.left_out_why), ": "), "dim"),))
+    yield Pair("Context", (Cell(_context(total)),))
+    yield Pair("Requests", (Cell(_requests(total)),))
+    if total.state_usage is not None:
+        yield Pair("State", (Cell(_state(total.state_usage, total, reserved)),))
+    if total.kv_usage is not None:
+        yield Pair("KV", (Cell(_usage(total.kv_usage)),))
+    text = SHORT[total.hot_pool]
+    yield Pair("Hot pool", (Cell(words.sentence((text, total.hot_why), ": ")),))
+    if total.prefix_hit_share is not None:
+        hits = f"{words.share(total.prefix_hit_share)} of the prompt tokens were cached"
+        yield Pair("Prefixes", (Cell(hits),))
+    if total.retractions:
+        yield Pair("Retracted", (Cell(_retracted(total)),))
+    if total.eviction_hint:
+        yield Pair("Evictions", (Cell(total.eviction_hint),))
+    if shown.exhausted:
+        where = f"a pool ran out: {words.lines(shown.exhausted)}"
+        yield Pair("Ran out", (Cell(where, "problem"),))
+
+
+def _seen(shown: Evidence) -> str:
+    period = words.sentence((shown.first_stamp, shown.last_stamp), " to ")
+    return words.sentence(
+        (
+            words.counted(shown.total.samples, "sample"),
+            "" if shown.seconds is None else f"over {_duration(shown.seconds)}",
+            f"({period})" if period else "",
+        ),
+        " ",
+    )
+
+
+def _duration(seconds: float) -> str:
+    minutes, left = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours:,} h {minutes} min"
+    return f"{minutes} min" if minutes else f"{left} s"
+
+
+def _context(total: WorkerEvidence) -> str:
+    text = f"{words.counted(total.avg_context, 'token')} per running request"
+    around = total.context
+    if around is not None and around.low is not None and around.high is not None:
+        text += f", {around.low:,.0f} to {around.high:,.0f} in 8 of 10 samples"
+    return text
+
+
+def _requests(total: WorkerEvidence) -> str:
+    text = (
+        f"{_mean_and_most(total.running, 'running')},"
+        f" {_mean_and_most(total.queued, 'queued')}"
+    )
+    if total.queued_share:
+        text += f"; a queue in {words.share(total.queued_share)} of the samples"
+    return text
+
+
+def _state(held: Spread, total: WorkerEvidence, reserved: int | None) -> str:
+    text = _usage(held)
+    if total.slots_per_request is not None:
+        text += f"; {total.slots_per_request:.1f} slots held per request"
+        if reserved is not None:
+            text += f", {reserved} reserved"
+    return text
+
+
+def _retracted(total: WorkerEvidence) -> str:
+    text = words.counted(total.retractions, "time")
+    if total.retracted_requests:
+        text += f", {words.counted(total.retracted_requests, 'request')} in all"
+    return text
+
+
+def _mean_and_most(series: Spread, verb: str) -> str:
+    return f"{series.mean:,.1f} {verb} (at most {series.max:,.0f})"
+
+
+def _usage(series: Spread) -> str:
+    return f"{words.share(series.mean)} used (at most {words.share(series.max)})"
+
+
+def _mean_share(series: Spread | None) -> str:
+    return words.share(None if series is None else series.mean)

@@ -1,0 +1,60 @@
+"""Many boots at a glance: a row each, worst first."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from mamba_advisor.advice.model import Advice, Recommendation
+from mamba_advisor.report import words
+from mamba_advisor.report.section import Cell, Column, Grid
+
+ORDER = ("failed", "improve", "unknown", "no-help", "good")
+"""Kinds of verdict, worst first."""
+
+
+def worst_first(advices: Sequence[Advice]) -> list[Advice]:
+    """Return *advices* with what needs a hand first; in each kind the largest gain."""
+
+    def badness(advice: Advice) -> tuple[int, int]:
+        advised = advice.recommendation
+        gain = 0 if advised is None or advised.gain is None else advised.gain
+        return ORDER.index(advice.verdict.kind), -gain
+
+    return sorted(advices, key=badness)
+
+
+def several(advices: Sequence[Advice]) -> Grid:
+    """Return the summary of *advices*, in their order."""
+    return Grid(
+        f"{words.counted(len(advices), 'boot')}, worst first",
+        (
+            Column("log", folds=True),
+            Column("verdict"),
+            Column("requests"),
+            Column("gain", right=True),
+            Column("do this"),
+        ),
+        tuple(_row(advice) for advice in advices),
+        note="requests, per DP worker: asked for → in force → sustained",
+    )
+
+
+def _row(advice: Advice) -> tuple[Cell, ...]:
+    kind, role = words.KINDS[advice.verdict.kind]
+    concurrency, advised = advice.concurrency, advice.recommendation
+    figures = (concurrency.requested, concurrency.effective, concurrency.sustained)
+    gain = None if advised is None else advised.gain
+    return (
+        Cell(words.name(advice)),
+        Cell(kind, role),
+        Cell(" → ".join("?" if value is None else f"{value:,}" for value in figures)),
+        Cell(words.signed(gain) if gain else ""),
+        Cell(_advised(advised), "flag"),
+    )
+
+
+def _advised(advised: Recommendation | None) -> str:
+    if advised is None:
+        return ""
+    return shlex.join(advised.flags) or advised.action
