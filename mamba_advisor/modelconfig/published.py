@@ -28,12 +28,19 @@ def family_of(architecture: str) -> str:
     return architecture.partition("For")[0]
 
 
+def all_published() -> tuple[PublishedModel, ...]:
+    """Return every model of the table."""
+    text = files("mamba_advisor.modelconfig").joinpath("published.json").read_text()
+    return tuple(
+        PublishedModel(entry["name"], entry["config"]) for entry in json.loads(text)
+    )
+
+
 def published_models(architecture: str) -> tuple[PublishedModel, ...]:
     """Return the published models that load as *architecture*."""
     family = family_of(architecture)
-    text = files("mamba_advisor.modelconfig").joinpath("published.json").read_text()
     return tuple(
-        PublishedModel(entry["name"], entry["config"])
-        for entry in json.loads(text)
-        if any(family_of(name) == family for name in entry["config"]["architectures"])
+        model
+        for model in all_published()
+        if any(family_of(name) == family for name in model.config["architectures"])
     )

@@ -1,0 +1,110 @@
+"""Memory beside the plain state: draft tokens' states, rings, checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mamba_advisor.modelconfig.elements import Elements
+from mamba_advisor.modelconfig.geometry import Unbudgeted
+from mamba_advisor.modelconfig.layout import Launch
+from mamba_advisor.modelconfig.state import StateShapes
+
+RING_KINDS = ("gdn", "kda")
+"""Kinds of state that ReplaySSM works for."""
+
+GATE_BYTES = 4
+"""Bytes of a gate's element: float32 always."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftBytes:
+    """What speculation keeps for one request, in bytes; None without speculation."""
+
+    ssm: int | None = None
+    conv: int | None = None
+    budget: int | None = None
+    ring: int | None = None
+    """One ReplaySSM ring; None: there is none."""
+
+    ring_per: str | None = None
+    """``"slot"`` or ``"request"``."""
+
+
+def draft_bytes(
+    kind: str, shapes: StateShapes, layers: int, elements: Elements, launch: Launch
+) -> DraftBytes:
+    """Return a request's draft states, allocated and charged, in bytes.
+
+    Args:
+        kind: Kind of state; rings exist for `RING_KINDS` alone.
+        shapes: State of one layer on the rank.
+        layers: State layers on the rank.
+        elements: Element types.
+        launch: The arguments.
+
+    The budget charges every draft token as a whole slot.  Allocated is less from
+    0.5.14 on, where a chain of tokens shares one window of D + K − 2 columns.
+
+    Source:
+        SGLang ``srt/mem_cache/memory_pool.py``, ``MambaPool``.
+    """
+    drafts = launch.speculative_num_draft_tokens
+    if not drafts:
+        return DraftBytes()
+    conv_layer = shapes.conv_elements * elements.conv_bytes
+    ssm = drafts * layers * shapes.temporal_elements * elements.ssm_bytes
+    conv = drafts * layers * conv_layer
+    budget = ssm + conv
+    shares = shapes.dedups_windows and launch.speculative_eagle_topk <= 1
+    if shares and launch.since("0.5.14") and shapes.columns:
+        columns = drafts + shapes.columns - 1
+        conv = layers * conv_layer // shapes.columns * columns
+    if launch.enable_linear_replayssm_spec and kind in RING_KINDS:
+        ring, per = spec_ring(kind, shapes, layers, elements, launch)
+        return DraftBytes(0, conv, 0, ring, per)
+    return DraftBytes(ssm, conv, budget)
+
+
+def spec_ring(
+    kind: str, shapes: StateShapes, layers: int, elements: Elements, launch: Launch
+) -> tuple[int, str]:
+    """Return the bytes of one ReplaySSM ring for speculation, and of what it is.
+
+    0.5.17–0.5.19 GDN: one raw copy of D tokens per slot.  0.5.20+ GDN: rings of
+    the set length per request, doubled by their low parts unless float32.  KDA:
+    per slot, always doubled, with a gate per key channel.
+
+    Source:
+        SGLang ``srt/configs/mamba_utils.py``, ``replayssm_ring_bytes_per_req``.
+    """
+    heads, value_dim, key_dim = shapes.temporal
+    per_token = (heads * value_dim + shapes.key_heads * key_dim) * elements.conv_bytes
+    length = launch.linear_replayssm_cache_len
+    if kind == "kda":
+        gates = GATE_BYTES * heads * (1 + key_dim)
+        return layers * length * (2 * per_token + gates), "slot"
+    if not launch.since("0.5.20"):
+        drafts = launch.speculative_num_draft_tokens
+        return layers * drafts * (per_token + 2 * GATE_BYTES * heads), "slot"
+    copies = 1 if elements.conv == "float32" else 2
+    return layers * length * (copies * per_token + GATE_BYTES * heads), "request"
+
+
+def side_pools(
+    kind: str, shapes: StateShapes, layers: int, elements: Elements, launch: Launch
+) -> tuple[Unbudgeted, ...]:
+    """Return the decode ring and the int8 checkpoints, where switched on."""
+    heads, value_dim, key_dim = shapes.temporal
+    found = []
+    if launch.enable_linear_replayssm and kind in RING_KINDS:
+        rows = heads * value_dim + shapes.key_heads * key_dim
+        gates = GATE_BYTES * heads * (key_dim if kind == "kda" else 1)
+        token = rows * elements.ssm_bytes + gates
+        size = layers * launch.linear_replayssm_cache_len * token
+        found.append(Unbudgeted("ReplaySSM decode ring", size, "slot"))
+    if launch.enable_int8_mamba_checkpoint:
+        scales = heads * key_dim * elements.ssm_bytes
+        conv = shapes.conv_elements * elements.conv_bytes
+        size = layers * (shapes.temporal_elements + scales + conv)
+        found.append(Unbudgeted("int8 checkpoint", size, "checkpoint"))
+    return tuple(found)
