@@ -163,6 +163,9 @@ class RankBoot:
     idle: Measured | None = None
     """Its last ``avail mem`` or ``available_gpu_mem`` of the boot, in bytes."""
 
+    unplaced: Mapping[str, Measured] = field(default_factory=dict)
+    """Fact name -> size of a state-pool line without a slot count, in bytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -203,8 +206,8 @@ class Failure:
     """Kebab-case: ``state-cache-not-positive``, ``no-request-fits-state-cache``,
     ``no-memory-for-kv``, ``kv-tokens-not-positive``, ``max-running-requests-zero``,
     ``cuda-out-of-memory``, ``graph-capture-failed``, ``strategy-refused``,
-    ``unified-budget-too-small``, ``swa-pool``, ``checkpoint-pool``, ``scheduler-exception``,
-    ``child-died``.
+    ``unified-budget-too-small``, ``swa-pool``, ``checkpoint-pool``,
+    ``scheduler-exception``, ``child-died``.
     """
 
     message: str

@@ -1,0 +1,135 @@
+"""From readings to boots, in one pass and in bounded memory."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import replace
+
+from mamba_advisor.boot import pick
+from mamba_advisor.boot.boundary import begins_anew
+from mamba_advisor.boot.freeze import freeze
+from mamba_advisor.boot.model import Boot, Source
+from mamba_advisor.boot.start import Collector, StartDraft
+from mamba_advisor.facts import Reading
+
+KEEP = 64
+"""Server starts of one log that are kept in full; older ones are only counted."""
+
+MAX_SPEAKERS = 64
+"""Containers or pods that are kept apart at a time."""
+
+UNREAD = Source("", 0, 0)
+"""Source of a boot while its log is still being read."""
+
+
+class BootBuilder:
+    """Sorts readings into server starts.
+
+    Feed every reading in the order of the log; ask for the boots at any time.  Lines
+    of several servers are told apart by the container or pod before them.
+    """
+
+    def __init__(
+        self, *, keep: int = KEEP, collector: Callable[[], Collector] | None = None
+    ) -> None:
+        self._collector = collector
+        self._closed: deque[Boot] = deque(maxlen=keep)
+        self._open: OrderedDict[str, StartDraft] = OrderedDict()
+        self._aliases: dict[str, str] = {}
+        self._count = 0
+        self._latest: StartDraft | None = None
+        self._latest_speaker = ""
+
+    @property
+    def count(self) -> int:
+        """Server starts found so far."""
+        return self._count
+
+    @property
+    def complete(self) -> bool:
+        """Whether the newest start is through its boot, or has failed.
+
+        It is at the ready line; where none comes, at the first batch line after the
+        summary line; at a failure as soon as its cause was printed.
+        """
+        return self._latest is not None and self._latest.complete
+
+    def feed(self, reading: Reading) -> None:
+        """Take the next reading of the log."""
+        speaker = self._speaker(reading)
+        start = self._open.get(speaker)
+        if start is None:
+            start = self._begin(speaker)
+        if reading.doubtful:
+            start.hold(reading)
+            return
+        if reading.event == "server-args" and self._joins_a_server(reading, speaker):
+            return
+        if begins_anew(start, reading):
+            carried = start.carried()
+            if reading.event == "server-args":
+                carried += start.take_tail()
+            self._close(start)
+            start = self._begin(speaker)
+            start.feed_all(carried)
+        start.feed(reading)
+        if not start.number and start.begun:
+            self._count += 1
+            start.number = self._count
+            self._latest = start
+
+    def boots(self, source: Source) -> list[Boot]:
+        """Return the server starts found so far, in the order of the log.
+
+        Args:
+            source: The log; its number of boots is filled in.
+
+        Returns:
+            At most the last `KEEP` starts that are over, and those still open.  A log
+            that holds nothing but notices or doubtful lines gives one boot.
+        """
+        starts = [start for start in self._open.values() if start.number]
+        boots = [*self._closed, *(freeze(start, UNREAD) for start in starts)]
+        if not boots:
+            others = (freeze(start, UNREAD) for start in self._open.values())
+            boots = [
+                replace(boot, number=1) for boot in others if boot.notices or boot.ranks
+            ][:1]
+        found = replace(source, boots=max(self._count, len(boots)))
+        boots.sort(key=lambda boot: boot.number)
+        return [replace(boot, source=found) for boot in boots]
+
+    def _speaker(self, reading: Reading) -> str:
+        """Return whose line it is; a line without a prefix continues the last one's."""
+        speaker = reading.speaker
+        if not speaker and speaker not in self._open:
+            speaker = self._latest_speaker
+        speaker = self._aliases.get(speaker, speaker)
+        self._latest_speaker = speaker
+        return speaker
+
+    def _begin(self, speaker: str) -> StartDraft:
+        start = StartDraft(self._collector() if self._collector else None)
+        self._open[speaker] = start
+        self._open.move_to_end(speaker)
+        while len(self._open) > MAX_SPEAKERS:
+            _, oldest = self._open.popitem(last=False)
+            self._close(oldest)
+        return start
+
+    def _close(self, start: StartDraft) -> None:
+        if start.number:
+            self._closed.append(freeze(start, UNREAD))
+
+    def _joins_a_server(self, reading: Reading, speaker: str) -> bool:
+        """Note a further node of a server that is already known, by its arguments."""
+        if not pick.is_whole(reading):
+            return False
+        for name, start in self._open.items():
+            if start.is_other_node(reading):
+                start.feed(reading)
+                if name != speaker and len(self._aliases) < MAX_SPEAKERS:
+                    self._aliases[speaker] = name
+                return True
+        return False
