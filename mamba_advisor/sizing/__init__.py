@@ -1,4 +1,8 @@
-"""SGLang's pool arithmetic, release by release."""
+"""SGLang's pool arithmetic, release by release.
+
+Forward: `solve` and `size_pools`.  Backward: `rest_interval`, `ratio_for_slots`,
+`pin_for_slots` and their likes.  The best setting: `best_split`.
+"""
 
 from mamba_advisor.sizing.budget import (
     Unbudgeted,
@@ -9,20 +13,43 @@ from mamba_advisor.sizing.budget import (
 )
 from mamba_advisor.sizing.forward import size_pools, solve
 from mamba_advisor.sizing.inputs import SizingInputs
+from mamba_advisor.sizing.inverse import (
+    formula_ratio,
+    pin_for_concurrency,
+    pin_for_slots,
+    ratio_for_concurrency,
+    ratio_for_slots,
+    sustained,
+)
+from mamba_advisor.sizing.limits import RequestLimits
+from mamba_advisor.sizing.optimum import Split, best_split
 from mamba_advisor.sizing.pools import PoolSizes
 from mamba_advisor.sizing.problem import SizingProblem
+from mamba_advisor.sizing.rules import request_limits
 from mamba_advisor.sizing.slots import slots_per_request
+from mamba_advisor.sizing.terms import decided_by
 
 __all__ = [
     "PoolSizes",
+    "RequestLimits",
     "SizingInputs",
     "SizingProblem",
+    "Split",
     "Unbudgeted",
     "allocated_unbudgeted",
+    "best_split",
+    "decided_by",
+    "formula_ratio",
     "is_capped",
+    "pin_for_concurrency",
+    "pin_for_slots",
+    "ratio_for_concurrency",
+    "ratio_for_slots",
+    "request_limits",
     "rest_interval",
     "size_pools",
     "slots_per_request",
     "solve",
     "state_charge",
+    "sustained",
 ]

@@ -26,7 +26,7 @@ from mamba_advisor.sizing.limits import Binding, RequestLimits
 from mamba_advisor.sizing.pools import PoolSizes
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.releases import Eras, choose
-from mamba_advisor.sizing.rules import settle
+from mamba_advisor.sizing.rules import request_limits, settle
 from mamba_advisor.sizing.scale import Scale, Span
 
 PLATEAU = 0.99
@@ -75,7 +75,7 @@ class Split:
     """Requests kept running, per DP worker."""
 
     unbudgeted_bytes: int
-    """Draft states that the release allocates here without paying for them."""
+    """Draft states that come out of the slack, the padding request's not counted."""
 
     plateau: tuple[float, float] | None = None
     """Ratios within 1 % of the best; None where the ratio does not decide."""
@@ -282,12 +282,11 @@ def _split(
         applied = with_ratio(problem, ratio)
     sizes = solve(version, applied)
     slots, rows = sizes.max_mamba_cache_size, sizes.kv_tokens
-    assert (
-        slots is not None and rows is not None and sizes.kv_tokens_logical is not None
-    )
-    rules, terms = settle(version, applied)
-    limits = rules.limits(terms, slots, rows)
-    carried = max(0, slots - search.spare_slots) // terms.reserved
+    assert slots is not None
+    assert rows is not None
+    assert sizes.kv_tokens_logical is not None
+    limits = request_limits(version, applied, slots, rows)
+    carried = max(0, slots - search.spare_slots) // (sizes.slots_per_request or 1)
     context = search.avg_context
     flag: Literal["ratio", "pin"] = "ratio" if pin is None else "pin"
     if pin is None and search.by_pin() is not None:
@@ -301,9 +300,19 @@ def _split(
         limits=limits,
         kv_limit=None if context is None else sizes.kv_tokens_logical // context,
         sustained=min(sustained(sizes, context), carried),
-        unbudgeted_bytes=allocated_unbudgeted(version, applied, sizes).draft_states,
+        unbudgeted_bytes=_unpaid_drafts(version, applied, sizes),
         plateau=_plateau(search, span.requests),
     )
+
+
+def _unpaid_drafts(version: str, problem: SizingProblem, sizes: PoolSizes) -> int:
+    """Return the bytes of draft states that a setting leaves out of the budget.
+
+    Every release up to 0.5.16 leaves the padding request out, whatever the setting.
+    """
+    padding = problem.draft_tokens * problem.slot_bytes
+    unpaid = allocated_unbudgeted(version, problem, sizes).draft_states
+    return max(0, unpaid - padding)
 
 
 def _plateau(search: _Search, requests: int) -> tuple[float, float] | None:

@@ -142,9 +142,14 @@ def settle(version: str, problem: SizingProblem) -> tuple[Rules, Terms]:
     """
     rules = rules_of(version)
     reserved = reserved_slots(rules.slots_per_request, problem)
+    return rules, settle_terms(rules, problem, reserved)
+
+
+def settle_terms(rules: Rules, problem: SizingProblem, reserved: int | None) -> Terms:
+    """Return what *rules* make of *problem* with S = *reserved*; None: S is refused."""
     limit = rules.limit_share(problem)
     slot_bytes, ring_bytes, request_ring_bytes = rules.charge(problem)
-    terms = Terms(
+    return Terms(
         problem=problem,
         reserved=1 if reserved is None else reserved,
         is_refused=reserved is None,
@@ -156,4 +161,22 @@ def settle(version: str, problem: SizingProblem) -> tuple[Rules, Terms]:
         fixed_bytes=request_ring_bytes * ((limit or 0) + 1),
         draft_tokens=rules.charged_drafts(problem),
     )
-    return rules, terms
+
+
+def request_limits(
+    version: str, problem: SizingProblem, slots: int, rows: int
+) -> RequestLimits:
+    """Return every limit on running requests that *version* applies, per DP worker.
+
+    Args:
+        version: The release.
+        problem: One rank's; its budget and bytes do not matter.
+        slots: K.
+        rows: T, rows of one rank.
+
+    Raises:
+        FactError: *version* is 0.5.3 or older: it has no ratio.
+        InputError: *version* is not a release.
+    """
+    rules, terms = settle(version, problem)
+    return rules.limits(terms, slots, rows)
