@@ -10,6 +10,8 @@ from typing import ClassVar, Protocol
 from mamba_advisor.errors import ConfigError, InputError
 from mamba_advisor.modelconfig.elements import FP4
 from mamba_advisor.modelconfig.layout import Launch
+from mamba_advisor.sizing.cells import HEADS
+from mamba_advisor.sizing.releases import choose
 
 SCALED_BLOCK = 128
 """FP8 values of sparse MLA that share one 4-byte scale."""
@@ -73,18 +75,9 @@ class Attention(Protocol):
 
 
 def kv_heads_on_rank(heads: int, launch: Launch) -> int:
-    """Return the KV heads that one rank holds, at least one.
-
-    Ranks of a DCP group replicate KV, so from 0.5.18 the heads split over
-    A ÷ DCP ranks; before, over A.
-
-    Source:
-        SGLang ``srt/configs/model_config.py``, ``get_num_kv_heads``.
-    """
-    ranks = launch.attn_tp_size
-    if launch.since("0.5.18"):
-        ranks //= launch.dcp_size
-    return max(1, heads // ranks)
+    """Return the KV heads that one rank holds, at least one."""
+    rule = choose(HEADS, launch.era)
+    return rule(heads, launch.attn_tp_size, launch.dcp_size)
 
 
 def _gqa_bytes(

@@ -21,6 +21,9 @@ from mamba_advisor.modelconfig.layout import Cut, Launch, cut_stages
 from mamba_advisor.modelconfig.loadable import find_refusals
 from mamba_advisor.modelconfig.model import ModelBytes, StageBytes
 from mamba_advisor.modelconfig.recognise import recognise
+from mamba_advisor.sizing.problem import SizingProblem
+from mamba_advisor.sizing.releases import choose
+from mamba_advisor.sizing.terms import CHARGES
 
 
 def measure(config: Mapping[str, Any], launch: Launch) -> ModelBytes:
@@ -153,14 +156,17 @@ def _stage(
 def _charged_slot(
     everywhere: int, stages: tuple[StageBytes, ...], launch: Launch
 ) -> int:
-    """Return what the budget charges for a slot on every rank.
-
-    The quotient comes first, in floating point, as in SGLang; it can cost a byte.
-    """
-    if launch.pp_size == 1 or not launch.since("0.5.17"):
-        return everywhere
+    """Return what the budget charges for a slot on every rank."""
     counts = [stage.state_layers for stage in stages]
-    return int(everywhere * (max(counts) / sum(counts)))
+    problem = SizingProblem(
+        rest_gib=0.0,
+        slot_bytes=everywhere,
+        cells=(),
+        stage_state_layers=max(counts),
+        all_state_layers=sum(counts),
+    )
+    slot, _, _ = choose(CHARGES, launch.era)(problem)
+    return slot
 
 
 def _kv_notes(geometry: Geometry, elements: Elements, launch: Launch) -> list[str]:

@@ -8,9 +8,7 @@ from mamba_advisor.modelconfig.elements import Elements
 from mamba_advisor.modelconfig.geometry import Unbudgeted
 from mamba_advisor.modelconfig.layout import Launch
 from mamba_advisor.modelconfig.state import StateShapes
-
-RING_KINDS = ("gdn", "kda")
-"""Kinds of state that ReplaySSM works for."""
+from mamba_advisor.sizing.rings import RINGS, RingShape, layer_ring_bytes
 
 GATE_BYTES = 4
 """Bytes of a gate's element: float32 always."""
@@ -36,7 +34,7 @@ def draft_bytes(
     """Return a request's draft states, allocated and charged, in bytes.
 
     Args:
-        kind: Kind of state; rings exist for `RING_KINDS` alone.
+        kind: Kind of state; ReplaySSM works for those in `RINGS` alone.
         shapes: State of one layer on the rank.
         layers: State layers on the rank.
         elements: Element types.
@@ -59,35 +57,28 @@ def draft_bytes(
     if shares and launch.since("0.5.14") and shapes.columns:
         columns = drafts + shapes.columns - 1
         conv = layers * conv_layer // shapes.columns * columns
-    if launch.enable_linear_replayssm_spec and kind in RING_KINDS:
-        ring, per = spec_ring(kind, shapes, layers, elements, launch)
-        return DraftBytes(0, conv, 0, ring, per)
+    if launch.enable_linear_replayssm_spec and kind in RINGS and launch.since("0.5.17"):
+        ring = layers * _layer_ring(kind, shapes, elements, launch)
+        per_request = kind == "gdn" and launch.since("0.5.20")
+        return DraftBytes(0, conv, 0, ring, "request" if per_request else "slot")
     return DraftBytes(ssm, conv, budget)
 
 
-def spec_ring(
-    kind: str, shapes: StateShapes, layers: int, elements: Elements, launch: Launch
-) -> tuple[int, str]:
-    """Return the bytes of one ReplaySSM ring for speculation, and of what it is.
-
-    0.5.17–0.5.19 GDN: one raw copy of D tokens per slot.  0.5.20+ GDN: rings of
-    the set length per request, doubled by their low parts unless float32.  KDA:
-    per slot, always doubled, with a gate per key channel.
-
-    Source:
-        SGLang ``srt/configs/mamba_utils.py``, ``replayssm_ring_bytes_per_req``.
-    """
+def _layer_ring(
+    kind: str, shapes: StateShapes, elements: Elements, launch: Launch
+) -> int:
+    """Return the bytes of one ReplaySSM ring for speculation, in one layer."""
     heads, value_dim, key_dim = shapes.temporal
-    per_token = (heads * value_dim + shapes.key_heads * key_dim) * elements.conv_bytes
-    length = launch.linear_replayssm_cache_len
-    if kind == "kda":
-        gates = GATE_BYTES * heads * (1 + key_dim)
-        return layers * length * (2 * per_token + gates), "slot"
-    if not launch.since("0.5.20"):
-        drafts = launch.speculative_num_draft_tokens
-        return layers * drafts * (per_token + 2 * GATE_BYTES * heads), "slot"
-    copies = 1 if elements.conv == "float32" else 2
-    return layers * length * (copies * per_token + GATE_BYTES * heads), "request"
+    ring = RingShape(
+        value_heads=heads,
+        value_dim=value_dim,
+        key_heads=shapes.key_heads,
+        key_dim=key_dim,
+        element_bytes=elements.conv_bytes,
+        draft_tokens=launch.speculative_num_draft_tokens,
+        cache_len=launch.linear_replayssm_cache_len,
+    )
+    return layer_ring_bytes(launch.sglang_version, kind, ring)
 
 
 def side_pools(
@@ -96,7 +87,7 @@ def side_pools(
     """Return the decode ring and the int8 checkpoints, where switched on."""
     heads, value_dim, key_dim = shapes.temporal
     found = []
-    if launch.enable_linear_replayssm and kind in RING_KINDS:
+    if launch.enable_linear_replayssm and kind in RINGS:
         rows = heads * value_dim + shapes.key_heads * key_dim
         gates = GATE_BYTES * heads * (key_dim if kind == "kda" else 1)
         token = rows * elements.ssm_bytes + gates

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mamba_advisor.errors import ConfigError, InputError
-from mamba_advisor.sizing.releases import LAST_RELEASE, since
+from mamba_advisor.sizing.cells import stage_bounds
+from mamba_advisor.sizing.releases import FIRST_RELEASE, LAST_RELEASE, since
 
 MOST_RANKS = 4096
 """Largest parallel width that is taken for one."""
@@ -108,6 +109,15 @@ class Launch:
         """
         return since(self.sglang_version, first)
 
+    @property
+    def era(self) -> str:
+        """The release to choose a rule of the pool arithmetic by.
+
+        The arithmetic begins with 0.5.4; what it has in common with 0.5.2 and 0.5.3
+        is the same.
+        """
+        return self.sglang_version if self.since(FIRST_RELEASE) else FIRST_RELEASE
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:
@@ -128,22 +138,19 @@ def cut_stages(layers: int, launch: Launch) -> tuple[Cut, ...]:
     """Cut *layers* into the pipeline stages of *launch*.
 
     Returns:
-        The stages in order; the last ``layers % pp_size`` ones get one layer more.
+        The stages in order, by the partition of the environment where there is one.
 
     Raises:
         ConfigError: There are fewer layers than stages.
         InputError: The given partition does not add up to *layers*.
-
-    Source:
-        SGLang ``srt/distributed/utils.py``, ``get_pp_indices``.
     """
-    stages = launch.pp_size
+    stages, sizes = launch.pp_size, launch.pp_layer_partition
     if stages > layers:
         raise ConfigError(f"{layers} layers do not fill {stages} pipeline stages")
-    base, extra = divmod(layers, stages)
-    sizes = launch.pp_layer_partition or tuple(
-        base + (stage >= stages - extra) for stage in range(stages)
-    )
+    if sizes is None:
+        return tuple(
+            Cut(stage.start, stage.stop) for stage in stage_bounds(layers, stages)
+        )
     if len(sizes) != stages or sum(sizes) != layers or min(sizes) < 1:
         raise InputError(
             f"the layer partition {sizes} is not {stages} stages of {layers} layers"
