@@ -1,0 +1,1 @@
+"""From a boot and a workload to advice."""

@@ -9,13 +9,13 @@ from typing import Literal
 from mamba_advisor.advice import reserve
 from mamba_advisor.advice.constants import Hypothesis, Printed, printed_constants
 from mamba_advisor.advice.options import Overrides
+from mamba_advisor.advice.reserve import Printout
 from mamba_advisor.advice.settle import Settled, settle
 from mamba_advisor.advice.trial import (
     CONSISTENT,
     EXACT,
     Evidence,
     Figures,
-    Printout,
     Trial,
     trials,
 )
@@ -175,12 +175,7 @@ def _with_figures(
     )
     checked = split_known and evidence.printout.limit is not None
     candidates = reserve.candidates(
-        evidence.boot,
-        evidence.settled,
-        best.version,
-        evidence.printout.slots or 0,
-        evidence.printout.limit,
-        evidence.printout.tokens,
+        evidence.boot, evidence.settled, best.version, evidence.printout
     )
     return Calibration(
         boot=evidence.boot,
@@ -253,13 +248,7 @@ def _without_figures(
 ) -> Calibration:
     version = settled.versions[0]
     known = printout.slots is not None
-    candidates = (
-        reserve.candidates(
-            boot, settled, version, printout.slots or 0, printout.limit, None
-        )
-        if known
-        else ()
-    )
+    candidates = reserve.candidates(boot, settled, version, printout) if known else ()
     return Calibration(
         boot=boot,
         rank=rank,

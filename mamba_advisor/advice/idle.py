@@ -6,19 +6,22 @@ import math
 from dataclasses import dataclass
 
 from mamba_advisor.advice.situation import Situation
+from mamba_advisor.advice.whatif import with_fraction
 from mamba_advisor.measured import UNITS, Measured
 from mamba_advisor.sizing import SizingProblem
-from mamba_advisor.advice.whatif import with_fraction
 
 GIB = UNITS["GiB"]
 
-KEEP_FREE = 2 * GIB
-"""Left free whatever happens: activations of a full prefill chunk and workspaces
-that the boot has not allocated yet.
+KEEP_SHARE = 0.08
+"""Share of the memory before the weights that stays free for activations and
+workspaces that the boot has not allocated yet.
 """
 
-KEEP_SHARE = 0.03
-"""Likewise, as a share of the memory before the weights."""
+KEEP_MOST = 6 * GIB
+"""No more than this stays free: SGLang's tuning guide calls 5 to 8 GB a good amount."""
+
+KEEP_LEAST = 3 * GIB // 2
+"""Nor less than this, on small GPUs."""
 
 WORTH_RAISING = 0.01
 """A smaller step of ``--mem-fraction-static`` is not worth a restart."""
@@ -61,7 +64,7 @@ def idle_memory(situation: Situation) -> IdleMemory | None:
     if not isinstance(fraction, float):
         return None
     before = rank.avail_before.low
-    keep = max(KEEP_FREE, int(before * KEEP_SHARE))
+    keep = min(KEEP_MOST, max(KEEP_LEAST, int(before * KEEP_SHARE)))
     spare = rank.idle.low - keep
     if before <= 0:
         return None

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mamba_advisor.advice.model import Binding, Limits, Prediction
 from mamba_advisor.sizing import PoolSizes, SizingProblem, solve
-from mamba_advisor.sizing.rules import rules_of, settle_terms
+from mamba_advisor.sizing.rules import settle
 
 TIE_ORDER: tuple[Binding, ...] = ("request", "heuristic", "kv_floor", "state", "kv")
 """Of equal limits the first one is named."""
@@ -18,6 +18,7 @@ def limits_of(
     problem: SizingProblem,
     slots: int,
     rows: int,
+    *,
     context: int | None,
     reserved: int | None = None,
 ) -> Limits:
@@ -31,9 +32,9 @@ def limits_of(
         context: Average resident tokens of a request, None when unknown.
         reserved: S; None: by the release's rule.
     """
-    rules = rules_of(version)
-    s = reserved or problem.slots_per_request or rules_reserve(version, problem)
-    held = rules.limits(settle_terms(rules, problem, s), slots, rows)
+    known = reserved or problem.slots_per_request
+    rules, terms = settle(version, replace(problem, slots_per_request=known))
+    held = rules.limits(terms, slots, rows)
     logical = rows * problem.dcp_size
     return Limits(
         state=held.state,
@@ -42,12 +43,6 @@ def limits_of(
         request=held.request,
         heuristic=held.heuristic,
     )
-
-
-def rules_reserve(version: str, problem: SizingProblem) -> int:
-    """Return S by the release's rule, 1 where it refuses the combination."""
-    sizes = solve(version, replace(problem, slots_per_request=None))
-    return sizes.slots_per_request or 1
 
 
 def binding_of(limits: Limits, value: int | None) -> Binding | None:
@@ -79,7 +74,14 @@ def prediction_of(
             effective=0,
             boots=False,
         )
-    limits = limits_of(version, problem, slots, rows, context, sizes.slots_per_request)
+    limits = limits_of(
+        version,
+        problem,
+        slots,
+        rows,
+        context=context,
+        reserved=sizes.slots_per_request,
+    )
     sustained = effective if limits.kv is None else min(effective, limits.kv)
     return Prediction(
         slots=slots,

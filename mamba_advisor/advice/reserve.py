@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from mamba_advisor.advice.settle import Settled
 from mamba_advisor.boot.model import Boot
 from mamba_advisor.sizing import SizingProblem, slots_per_request
@@ -14,6 +16,16 @@ STRATEGIES = (
     ("0.5.13", "extra_buffer_lazy"),
 )
 """(first release, strategy)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printout:
+    """The three integers that a boot prints, None where it did not."""
+
+    slots: int | None
+    tokens: int | None
+    limit: int | None
+
 
 WITHOUT_RADIX = 1
 """S without a radix cache, in every release."""
@@ -35,9 +47,7 @@ def candidates(
     boot: Boot,
     settled: Settled,
     version: str,
-    slots: int,
-    limit: int | None,
-    tokens: int | None,
+    printout: Printout,
 ) -> tuple[int, ...]:
     """Return every S that the log allows, the likeliest first.
 
@@ -45,15 +55,14 @@ def candidates(
         boot: The boot, for the line that prints S.
         settled: Its arguments.
         version: The release.
-        slots: K as printed.
-        limit: The limit in force as printed, None where it was not.
-        tokens: T as printed.
+        printout: K, T and the limit in force as printed; K is known.
 
     Returns:
         The printed S; else the rule's where strategy, radix cache and overlap are
         known and the limit agrees; else whatever fits the limit; else what the
         release can have at all.
     """
+    slots, limit = printout.slots or 0, printout.limit
     printed = boot.capped.figures.get("slots_per_request") if boot.capped else None
     if isinstance(printed, int) and printed > 0:
         return (printed,)
@@ -64,7 +73,7 @@ def candidates(
     )
     if not since(version, "0.5.7"):
         known = True
-    others = _other_limits(settled, tokens)
+    others = _other_limits(settled, printout.tokens)
     if by_rule is not None and known:
         near: tuple[int, ...] = (by_rule,)
         if since(version, "0.5.17") and by_rule in (4, 5):
@@ -95,7 +104,9 @@ def _fits(slots: int, s: int, limit: int | None, others: tuple[int, ...]) -> boo
     if limit is None or slots // s == limit:
         return True
     # A heuristic ceiling between 2048 and 4096 may stand in for any other limit.
-    return slots // s > limit and (limit in others or HEURISTIC_LOW <= limit <= HEURISTIC_HIGH)
+    return slots // s > limit and (
+        limit in others or HEURISTIC_LOW <= limit <= HEURISTIC_HIGH
+    )
 
 
 def _possible(

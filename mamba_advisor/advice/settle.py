@@ -103,7 +103,7 @@ def _versions(boot: Boot, overrides: Overrides) -> tuple[str, ...]:
 
 
 def family(architecture: str | None) -> str:
-    """Return the state family of a model class: ``gdn``, ``kda``, ``mamba2`` or other."""
+    """Return the state family of a model class: ``gdn``, ``kda``, ``mamba2``, other."""
     name = architecture or ""
     if name.startswith((*GDN, "JetNemotron", "JetVLM")):
         return "gdn"

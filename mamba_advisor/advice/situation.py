@@ -71,9 +71,7 @@ def situation_of(calibration: Calibration, workload: Workload) -> Situation:
     concurrency = _concurrency(calibration, workload)
     problem = calibration.planned
     today = (
-        predict(
-            calibration.version, problem, workload.avg_context, calibration.corners
-        )
+        predict(calibration.version, problem, workload.avg_context, calibration.corners)
         if problem
         else None
     )
@@ -152,7 +150,12 @@ def _limits(
     if slots is None:
         return Limits(kv=logical // context if context else None, request=requested)
     found = limits_of(
-        calibration.version, problem, slots, rows, context, reserved or 1
+        calibration.version,
+        problem,
+        slots,
+        rows,
+        context=context,
+        reserved=reserved or 1,
     )
     return Limits(
         state=found.state if reserved else None,

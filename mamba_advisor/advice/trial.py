@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from mamba_advisor.advice import drafts, reserve
 from mamba_advisor.advice.constants import Hypothesis, Printed, hypotheses
+from mamba_advisor.advice.reserve import Printout
 from mamba_advisor.advice.settle import Settled
 from mamba_advisor.boot.model import Boot, RankBoot
 from mamba_advisor.measured import Measured
@@ -29,15 +30,6 @@ GIB = 1 << 30
 
 EXACT, CONSISTENT, DIFFERS = 3, 2, 1
 """How well a trial fits: to the integer, inside its interval, not at all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Printout:
-    """The three integers that a boot prints, None where it did not."""
-
-    slots: int | None
-    tokens: int | None
-    limit: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,20 +90,13 @@ def trials(evidence: Evidence) -> Iterator[Trial]:
         if rules in seen:
             continue
         seen.add(rules)
-        slots, tokens = evidence.printout.slots, evidence.printout.tokens
-        assert slots is not None
         options = drafts.charge_options(
             version,
             evidence.settled,
             has_draft_pool=evidence.rank.draft_kv_pool is not None,
         )
         found = reserve.candidates(
-            evidence.boot,
-            evidence.settled,
-            version,
-            slots,
-            evidence.printout.limit,
-            tokens,
+            evidence.boot, evidence.settled, version, evidence.printout
         )
         exact = hypotheses(
             evidence.boot,

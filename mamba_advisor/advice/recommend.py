@@ -1,0 +1,300 @@
+"""The one thing to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mamba_advisor.advice.choice import Choice, as_choice, choose_split
+from mamba_advisor.advice.idle import idle_memory, raised_problem
+from mamba_advisor.advice.model import (
+    Cost,
+    Plateau,
+    Prediction,
+    Recommendation,
+)
+from mamba_advisor.advice.situation import Situation, binding_words
+from mamba_advisor.sizing.inverse import formula_ratio
+
+CLOSE = 0.98
+"""Today's split is kept when it carries this share of the best."""
+
+WORTH_TOKENS = 0.02
+"""Share of the KV pool that a smaller state pool must free to be worth a restart."""
+
+SLACK_SLOTS = 1.05
+"""A state pool up to this many times the one needed is not made smaller."""
+
+
+def recommend(situation: Situation) -> Recommendation | None:
+    """Return what to set; None while neither context nor concurrency is known.
+
+    A failed boot is `coach`'s.
+    """
+    problem, today = situation.problem, situation.today
+    if problem is None or today is None:
+        return None
+    if situation.context is None and situation.target is None:
+        return None
+    if situation.boot.unified:
+        return _keep(situation, None, UNIFIED)
+    choice = choose_split(situation, problem)
+    if choice is None:
+        return None
+    if situation.target is not None:
+        return _for_target(situation, choice, today)
+    return _for_context(situation, choice, today)
+
+
+UNIFIED = (
+    "unified memory moves the split at run time; only --max-running-requests and the "
+    "slots ÷ S of the boot labels limit it"
+)
+
+
+def _for_context(
+    situation: Situation, choice: Choice, today: Prediction
+) -> Recommendation:
+    """As many requests as possible at the workload's context."""
+    now, best = _now(situation, today), choice.predicted.concurrency or 0
+    raised = _raise_limit(situation, choice, max(now, best))
+    if raised is not None and situation.concurrency.requested_by == "speculation":
+        return raised
+    if now >= best * CLOSE:
+        return _keep_or_feed(situation, choice, now, best)
+    return _set(situation, choice, now)
+
+
+def _for_target(
+    situation: Situation, choice: Choice, today: Prediction
+) -> Recommendation:
+    """The concurrency wanted, with the smallest state pool that carries it."""
+    now, target = _now(situation, today), situation.target or 0
+    if now < target:
+        raised = _raise_limit(situation, choice, choice.predicted.concurrency or 0)
+        by_user = situation.concurrency.requested_by == "user"
+        if raised is not None and not by_user:
+            return raised
+        if (choice.predicted.concurrency or 0) <= now:
+            return _keep(situation, choice, _unreachable(situation, now, target))
+        return _set(situation, choice, now)
+    slots, wanted = today.slots or 0, choice.predicted.slots or 0
+    freed = (choice.predicted.kv_tokens or 0) - (today.kv_tokens or 0)
+    if slots <= wanted * SLACK_SLOTS or freed < (today.kv_tokens or 0) * WORTH_TOKENS:
+        return _keep(
+            situation,
+            choice,
+            f"today's split carries the {target:,} requests wanted per worker",
+        )
+    return _set(situation, choice, now)
+
+
+def _now(situation: Situation, today: Prediction) -> int:
+    """Return what runs today, per worker: as printed, else by the model."""
+    concurrency = situation.concurrency
+    if not situation.calibration.settled.what_if:
+        for known in (concurrency.sustained, concurrency.effective):
+            if known is not None:
+                return known
+    return today.concurrency or 0
+
+
+def _set(situation: Situation, choice: Choice, now: int) -> Recommendation:
+    predicted = choice.predicted
+    gain = (predicted.concurrency or 0) - now
+    cost = cost_of(situation, predicted)
+    return Recommendation(
+        action=choice.action,
+        mamba_full_memory_ratio=choice.ratio,
+        formula_ratio=_formula(situation),
+        max_mamba_cache_size=choice.pin,
+        flags=choice.flags,
+        predicted=predicted,
+        gain=gain,
+        cost=cost,
+        reason=_reason(situation, predicted, gain, cost),
+        before=_before(situation),
+        plateau=_plateau(choice),
+        equivalent=choice.equivalent,
+    )
+
+
+def _before(situation: Situation) -> str:
+    """Return what to do before the split is moved; empty for nothing."""
+    memory = idle_memory(situation)
+    if memory is None or memory.raised <= memory.fraction:
+        return ""
+    return (
+        f"first raise --mem-fraction-static to {memory.raised:g}: memory lies idle, "
+        "and that helps both pools"
+    )
+
+
+def _keep(situation: Situation, choice: Choice | None, reason: str) -> Recommendation:
+    today = situation.today
+    assert today is not None
+    return Recommendation(
+        action="keep",
+        mamba_full_memory_ratio=choice.ratio if choice else None,
+        formula_ratio=_formula(situation),
+        max_mamba_cache_size=choice.pin if choice else None,
+        flags=(),
+        predicted=today,
+        gain=0,
+        cost=Cost(),
+        reason=reason,
+        plateau=_plateau(choice) if choice else None,
+    )
+
+
+def _keep_or_feed(
+    situation: Situation, choice: Choice, now: int, best: int
+) -> Recommendation:
+    """Today's split is right: keep it, and give it idle memory if there is any."""
+    concurrency = situation.concurrency
+    if concurrency.binding == "request":
+        return _keep(
+            situation,
+            choice,
+            f"no split will help: the limit is --max-running-requests ({now:,})",
+        )
+    if concurrency.binding == "heuristic":
+        return _keep(
+            situation,
+            choice,
+            f"no split will help: SGLang admits no more than {now:,} on its own",
+        )
+    fed = _feed(situation, now)
+    if fed is not None:
+        return fed
+    within = "the best split" if now >= best else "within 2 % of the best split"
+    return _keep(situation, choice, f"keep it: already {within}")
+
+
+def _feed(situation: Situation, now: int) -> Recommendation | None:
+    """Return the raised static fraction, None where no memory lies idle."""
+    problem, memory = situation.problem, idle_memory(situation)
+    if problem is None or memory is None:
+        return None
+    grown = raised_problem(situation, problem, memory)
+    if grown is None:
+        return None
+    predicted = situation.predict(grown)
+    gain = (predicted.concurrency or 0) - now
+    if gain <= 0:
+        return None
+    return Recommendation(
+        action="mem-fraction",
+        mamba_full_memory_ratio=None,
+        formula_ratio=_formula(situation),
+        max_mamba_cache_size=None,
+        flags=("--mem-fraction-static", f"{memory.raised:g}"),
+        predicted=predicted,
+        gain=gain,
+        cost=Cost(),
+        reason=(
+            "the split is right, but memory lies idle: "
+            + _carries(situation, predicted)
+        ),
+    )
+
+
+def _raise_limit(
+    situation: Situation, choice: Choice, best: int
+) -> Recommendation | None:
+    """Return the higher request limit, None where it does not help."""
+    problem, beyond = situation.problem, choice.split.beyond
+    if problem is None or beyond is None or beyond.max_running_requests is None:
+        return None
+    higher = as_choice(situation, problem, beyond)
+    limit = ("--max-running-requests", str(beyond.max_running_requests))
+    alone = situation.predict(
+        replace(problem, max_running_requests=beyond.max_running_requests)
+    )
+    predicted, flags = higher.predicted, (*limit, *higher.flags)
+    if (alone.concurrency or 0) >= (predicted.concurrency or 0) * CLOSE:
+        predicted, flags = alone, limit
+    if (predicted.concurrency or 0) * CLOSE <= best:
+        return None
+    today = situation.today
+    assert today is not None
+    gain = (predicted.concurrency or 0) - _now(situation, today)
+    with_split = len(flags) > len(limit)
+    return Recommendation(
+        action="max-running-requests",
+        mamba_full_memory_ratio=higher.ratio if with_split else None,
+        formula_ratio=_formula(situation),
+        max_mamba_cache_size=higher.pin if with_split else None,
+        flags=flags,
+        predicted=predicted,
+        gain=gain,
+        cost=cost_of(situation, predicted),
+        reason=_raised(situation, predicted, flags[1], with_split=with_split),
+        equivalent=higher.equivalent if with_split else (),
+    )
+
+
+def _reason(situation: Situation, predicted: Prediction, gain: int, cost: Cost) -> str:
+    """Return what a setting gives and what it costs."""
+    text = _carries(situation, predicted)
+    price = []
+    if cost.kv_tokens:
+        price.append(f"{cost.kv_tokens:,} tokens of KV and prefix cache")
+    if cost.slots:
+        spare = f", room for the checkpoints of about {cost.slots:,} conversations"
+        price.append(f"{cost.slots:,} state slots{spare}")
+    sign = f"{gain:+,} requests" if gain else "no further requests"
+    return f"{text}: {sign}" + (f" for {' and '.join(price)}" if price else "")
+
+
+def _carries(situation: Situation, predicted: Prediction) -> str:
+    context, each = situation.context, ""
+    if situation.concurrency.workers > 1:
+        each = " per worker"
+    at = f" at {context:,} tokens each" if context else ""
+    return (
+        f"it carries {predicted.concurrency or 0:,} requests{each}{at}, then "
+        f"{binding_words(predicted.binding)} binds"
+    )
+
+
+def _raised(
+    situation: Situation, predicted: Prediction, limit: str, *, with_split: bool
+) -> str:
+    """Return what a higher request limit gives."""
+    context = situation.context
+    at = f" at {context:,} tokens each" if context else ""
+    moved = " and the split moved with it" if with_split else ""
+    return (
+        f"no split helps while the request limit binds; with the limit at {limit}"
+        f"{moved}, both pools carry {predicted.concurrency or 0:,} requests{at}"
+    )
+
+
+def _unreachable(situation: Situation, now: int, target: int) -> str:
+    return (
+        f"{target:,} requests per worker cannot be carried; {now:,} is the most that "
+        "any split gives, and today's gives it (see the levers)"
+    )
+
+
+def cost_of(situation: Situation, predicted: Prediction) -> Cost:
+    """Return what a setting gives up against today's pools."""
+    today = situation.today
+    if today is None:
+        return Cost()
+    return Cost(
+        kv_tokens=max(0, (today.kv_tokens or 0) - (predicted.kv_tokens or 0)),
+        slots=max(0, (today.slots or 0) - (predicted.slots or 0)),
+    )
+
+
+def _plateau(choice: Choice) -> Plateau | None:
+    ends = choice.split.plateau
+    return Plateau(*ends) if ends is not None else None
+
+
+def _formula(situation: Situation) -> float | None:
+    """Return the published rule's ratio, for comparison."""
+    if situation.problem is None or situation.context is None:
+        return None
+    return formula_ratio(situation.version, situation.problem, situation.context)
