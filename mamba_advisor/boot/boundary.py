@@ -46,7 +46,7 @@ def _batch(start: StartDraft, reading: Reading) -> bool:
 def _loads_again(start: StartDraft, reading: Reading) -> bool:
     event, phase = reading.event, PHASES[reading.event]
     rank = start.ranks.get(reading.rank)
-    if (start.ready_line or start.batches) and phase <= Phase.POOLS and reading.facts:
+    if (start.ready_line or start.batches) and phase <= Phase.POOLS:
         return True
     if event in ("weights-begin", "init-begin") and start.watch.failure:
         return rank is not None and rank.phase >= phase

@@ -42,6 +42,7 @@ class Hybridity:
     def __init__(self) -> None:
         self._yes = ""
         self._no = ""
+        self._by_arguments = ""
         self._by_class = ""
         self._optional = False
         self._plain = ""
@@ -84,8 +85,8 @@ class Hybridity:
             Rule 12 of the list of log lines: which of SGLang's lines only hybrids
             print, by release.
         """
-        if self._yes:
-            return True, self._yes
+        if self._yes or self._by_arguments:
+            return True, self._yes or self._by_arguments
         if self._no and (self._optional or not self._by_class):
             return False, self._no
         if self._by_class:
@@ -114,7 +115,7 @@ class Hybridity:
         line = reading.line
         if reading.event == "server-args":
             if pick.arguments(reading).get("uses_mamba_radix_cache") is True:
-                self._yes = f"line {line}: uses_mamba_radix_cache=True"
+                self._by_arguments = f"line {line}: uses_mamba_radix_cache=True"
             return
         hybrid = pick.flag(reading, "hybrid_ssm")
         if hybrid:

@@ -168,7 +168,7 @@ def _post_capture(rank: RankDraft, reading: Reading) -> None:
         late = replace(
             old,
             tokens=late.tokens,
-            size=late.size,
+            size=late.size or (old.size if old.tokens == late.tokens else None),
             dtype=late.dtype or old.dtype,
             upper_bound=False,
             lines=(*old.lines[-1:], reading.line),

@@ -56,6 +56,12 @@ COMPLETE_ARGUMENTS = 180
 whole one, of 0.5.2, has 210.
 """
 
+ARGUMENT_VOTES = 4
+"""How much an argument's name counts against a wording.
+
+Names come and go with a release; a wording is what somebody took from the source.
+"""
+
 FADING_EVENTS = frozenset(
     {"kv-pool", "state-pool", "weights-end", "decode", "prefill", "init-end"}
 )
@@ -74,6 +80,7 @@ class _Span:
     line: int
     what: str
     fading: bool
+    votes: int = 1
 
 
 class Dating:
@@ -124,6 +131,7 @@ class Dating:
             reading.line,
             f"{what} in the {reading.event.replace('-', ' ')} line",
             fading,
+            ARGUMENT_VOTES if reading.event == "server-args" else 1,
         )
         self._spans.setdefault((span.low, span.high, reading.event), span)
 
@@ -168,7 +176,7 @@ def _agreement(spans: Iterable[_Span]) -> tuple[int, int]:
     votes = [0] * len(KNOWN)
     for span in spans:
         for index in range(span.low, span.high + 1):
-            votes[index] += 1
+            votes[index] += span.votes
     best = [index for index, count in enumerate(votes) if count == max(votes)]
     return best[0], best[-1]
 

@@ -93,7 +93,7 @@ def restarts(rank: RankDraft, reading: Reading) -> bool:
     if rank.only_summary and event in ("state-pool", "kv-pool"):
         return event == "kv-pool" and not _agrees_with_summary(rank, reading)
     if rank.phase >= Phase.SERVING and phase <= Phase.POOLS:
-        return bool(reading.facts)
+        return True
     rule = _RULES.get(event)
     return rule is not None and rule(rank, reading)
 

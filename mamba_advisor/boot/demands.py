@@ -1,0 +1,173 @@
+"""What a log must hold to be advised on, and what to say where it does not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mamba_advisor.boot.model import Boot
+from mamba_advisor.errors import NotHybridError, TooLittleError
+
+FOREIGN = (
+    ("vLLM", re.compile(r"\bvllm\b|# GPU blocks:|EngineCore", re.IGNORECASE)),
+    ("TensorRT-LLM", re.compile(r"TensorRT-LLM|\btrtllm-serve\b|\[TRT-LLM\]")),
+    ("llama.cpp", re.compile(r"llama_model_loader|llama_context|ggml_|llama-server")),
+    ("Ollama", re.compile(r"\bollama\b", re.IGNORECASE)),
+    ("LMDeploy", re.compile(r"\blmdeploy\b", re.IGNORECASE)),
+    ("Text Generation Inference", re.compile(r"text_generation_(?:launcher|router)")),
+)
+"""Another inference engine -> words that its own log is full of."""
+
+HTML = re.compile(r"\s*(?:<!doctype html|<html|<head|<\?xml)", re.IGNORECASE)
+BINARY_SHARE = 0.1
+"""Share of control characters above which an input is no text."""
+
+POOL_LINES = '"Mamba Cache is allocated" and "KV Cache is allocated"'
+HOW_TO_GET = (
+    "they come on stderr at --log-level info, between the weights and the ready line: "
+    "keep the boot's output from its first line (sglang ... > server.log 2>&1)"
+)
+PLAN = (
+    "without them, `mamba-advisor plan CONFIG.json` sizes the pools from the model's "
+    "config and --gpu-memory"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Glimpse:
+    """What an input looks like, whether or not a boot is in it."""
+
+    name: str
+    """Path as given, ``"-"`` for standard input."""
+
+    lines: int
+    head: str = ""
+    """Its beginning, some thousand characters."""
+
+    engine: str = ""
+    """Another engine that a dialect recognised, empty for none."""
+
+    unread: tuple[tuple[int, str], ...] = ()
+    """Lines with SGLang's key words that no dialect reads: number and kind."""
+
+
+def require_boot(boots: Sequence[Boot], glimpse: Glimpse) -> None:
+    """Check that the input holds a server start at all.
+
+    Raises:
+        TooLittleError: It does not; the message says what the input is instead.
+    """
+    if not boots:
+        raise TooLittleError(f"{_shown(glimpse.name)}: {explain(glimpse)}")
+
+
+def explain(glimpse: Glimpse) -> str:
+    """Return a sentence on what an input without an SGLang boot is."""
+    return _not_text(glimpse) or _not_read(glimpse) or _not_ours(glimpse)
+
+
+def _not_text(glimpse: Glimpse) -> str:
+    head = glimpse.head
+    if not head.strip():
+        return "only blank lines" if glimpse.lines > 1 else "the input is empty"
+    controls = sum(char < " " and char not in "\t\r\n\x1b" for char in head)
+    if controls + head.count("�") > BINARY_SHARE * len(head):
+        return "this is a binary file, not a log"
+    if HTML.match(head):
+        return "this is a web page; save the log itself (the raw file) and pass that"
+    return ""
+
+
+def _not_read(glimpse: Glimpse) -> str:
+    if glimpse.unread:
+        number, kind = glimpse.unread[0]
+        return (
+            f"line {number} looks like a {kind} line in a wording that this version "
+            "does not know; describe it in a dialect file and pass it with --parser"
+        )
+    if "sglang" in glimpse.head.lower():
+        return (
+            f"lines of SGLang, but none of a boot: the pool lines ({POOL_LINES}) are "
+            f"missing; {HOW_TO_GET}. {PLAN}"
+        )
+    return ""
+
+
+def _not_ours(glimpse: Glimpse) -> str:
+    engine = glimpse.engine or _foreign(glimpse.head)
+    if engine:
+        return (
+            f"this is a log of {engine}, not of SGLang; its memory is split by other "
+            "rules, so there is nothing to advise"
+        )
+    return f"no line of an SGLang server in it: it needs the boot's lines; {HOW_TO_GET}"
+
+
+def _foreign(head: str) -> str:
+    return next((name for name, words in FOREIGN if words.search(head)), "")
+
+
+def require_pools(boot: Boot) -> None:
+    """Check that a start holds what advice needs: both pools, or a failure.
+
+    Raises:
+        NotHybridError: The model has no state pool.
+        TooLittleError: A pool is missing; the message says which lines, and how to
+            get them.
+    """
+    if boot.outcome == "failed":
+        return
+    state = any(rank.state_pool for rank in boot.ranks)
+    kv = any(rank.kv_pool for rank in boot.ranks)
+    if state and kv:
+        return
+    where = _shown(boot.source.name)
+    if boot.hybrid is False:
+        model = f"{boot.architecture}: " if boot.architecture else ""
+        raise NotHybridError(
+            f"{where}: {model}not a hybrid model ({boot.hybrid_evidence}); it has no "
+            "state pool, so there is no --mamba-full-memory-ratio to set"
+        )
+    raise TooLittleError(f"{where}: {missing(boot)}")
+
+
+def missing(boot: Boot) -> str:
+    """Return a sentence on the pool lines that *boot* lacks, and how to get them."""
+    state = any(rank.state_pool for rank in boot.ranks)
+    kv = any(rank.kv_pool for rank in boot.ranks)
+    if not state and not kv:
+        lacks = f"the pool lines ({POOL_LINES}) are missing"
+    elif kv:
+        lacks = 'the state pool\'s line ("Mamba Cache is allocated") is missing'
+    else:
+        lacks = 'the KV pool\'s line ("KV Cache is allocated ... #tokens:") is missing'
+    found = _found(boot)
+    told = f" (found: {found})" if found else ""
+    level = boot.setting("log_level").value
+    if isinstance(level, str) and level.lower() not in ("info", "debug"):
+        return (
+            f"{lacks}{told}: the server ran with --log-level {level}, which hides "
+            f"them; boot once with --log-level info. {PLAN}"
+        )
+    return f"{lacks}{told}; {HOW_TO_GET}. {PLAN}"
+
+
+def _found(boot: Boot) -> str:
+    """Return what a start does hold, in words."""
+    parts = []
+    if any(setting.origin for setting in boot.settings.values()):
+        parts.append("server_args")
+    if any(rank.weights or rank.avail_before for rank in boot.ranks):
+        parts.append("weights")
+    if boot.capped:
+        parts.append("the limit set by the state pool")
+    if boot.summaries:
+        parts.append("the max_total_num_tokens line")
+    if boot.runtime:
+        parts.append("batch lines")
+    return ", ".join(parts)
+
+
+def _shown(name: str) -> str:
+    return "standard input" if name == "-" else name
