@@ -28,7 +28,8 @@ BUFFERED: dict[str, tuple[str, str]] = {
     "KimiLinear": ("0.5.16", ""),
     "KimiK3": ("0.5.17", ""),
     "BailingMoeV3": ("0.5.19", ""),
-    "NemotronH_Omni": ("0.5.20", ""),
+    "Glm5Next": ("0.5.20", ""),
+    "NemotronH_Omni_Reasoning_V3": ("0.5.20", ""),
     "Qwen4Exp": ("0.5.20", ""),
     "BailingMoeV3VL": ("0.5.21", ""),
     "Inkling": ("0.5.21", ""),
@@ -43,6 +44,7 @@ PLAIN: dict[str, str] = {
     "Zaya": "0.5.14",
     "Lfm2Moe": "0.5.17",
     "InternS2Mobius": "0.5.18",
+    "GigaChat35": "0.5.21",
 }
 """Class name up to ``For`` -> first release that lists it without extra_buffer."""
 

@@ -38,6 +38,9 @@ QWEN_DEFAULTS = {
 QWEN_ATTENTION = ("full_attention", "qwen_sparse_attention", "indexed_attention")
 """Qwen4-Exp's layer types with a KV cache; every other one has a state."""
 
+QSA_PAGE = 64
+"""Page size that Qwen4-Exp's compressed index needs."""
+
 CONV_BYTES = 2
 """Bytes of a bfloat16 convolution element."""
 
@@ -148,7 +151,7 @@ def read_qwen4_exp(tower: Fields) -> Geometry:
         kinds,
         index=index,
         follows_dcp=True,
-        page=64,
+        page=QSA_PAGE if index else 1,
         unbudgeted=_qwen4_extras(tower, len(kinds[1]), index),
     )
 
