@@ -17,6 +17,7 @@ from mamba_advisor.advice.trial import (
     Evidence,
     Figures,
     Trial,
+    fill,
     trials,
 )
 from mamba_advisor.advice.whatif import apply
@@ -170,7 +171,7 @@ def _with_figures(
     both = tuple(sorted({*state_lines, *kv_lines}))
     planned = apply(best.problem, evidence, best, given)
     corners = tuple(
-        apply(_refill(best.problem, figures), evidence, best, given)
+        apply(fill(best.problem, figures), evidence, best, given)
         for figures in best.corners
     )
     checked = split_known and evidence.printout.limit is not None
@@ -205,15 +206,6 @@ def _why_unchecked(evidence: Evidence, split_known: bool) -> str:
             "and the default ratio of 0.9 does not explain it"
         )
     return "the log does not show the limit in force (max_running_requests=)"
-
-
-def _refill(problem: SizingProblem, figures: Figures) -> SizingProblem:
-    return replace(
-        problem,
-        rest_gib=figures.rest_gib,
-        slot_bytes=figures.slot,
-        cells=(figures.charged,),
-    )
 
 
 def _narrow(values: Sequence[int], lines: tuple[int, ...]) -> Measured:

@@ -49,9 +49,10 @@ def choose_split(situation: Situation, problem: SizingProblem) -> Choice | None:
     if split is not None and situation.target is None and split.binding == "request":
         # The request limit is then the concurrency wanted: carry it with the
         # smallest state pool, instead of starving KV for slots nobody can use.
-        split = best_split(
+        held = best_split(
             situation.version, problem, situation.context, split.sustained, spare
         )
+        split = replace(held, beyond=split.beyond) if held else split
     return None if split is None else as_choice(situation, problem, split)
 
 

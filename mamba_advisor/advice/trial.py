@@ -11,14 +11,14 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from mamba_advisor.advice import drafts, reserve
+from mamba_advisor.advice import drafts, reserve, stages
+from mamba_advisor.advice.budget import budget_of, probe_of
 from mamba_advisor.advice.constants import Hypothesis, Printed, hypotheses
 from mamba_advisor.advice.reserve import Printout
 from mamba_advisor.advice.settle import Settled
 from mamba_advisor.boot.model import Boot, RankBoot
 from mamba_advisor.measured import Measured
 from mamba_advisor.sizing import SizingProblem, solve
-from mamba_advisor.sizing.budget import rest_interval
 from mamba_advisor.sizing.limits import HEURISTIC_LOW
 from mamba_advisor.sizing.rules import rules_of
 
@@ -37,14 +37,26 @@ class Figures:
     """Exact figures of one possible truth, in bytes."""
 
     slot: int
+    """Stored on the binding rank."""
+
     conv: int
     """The convolution part of `slot`."""
 
+    charged_slot: int
+    """What the budget pays for a slot; `slot` without pipeline stages."""
+
     token: int
     draft_token: int | None
-    charged: int
+    cells: tuple[int, ...]
+    """What the budget pays for a token, on each pipeline stage."""
+
     rest_low: int
     rest_high: int
+
+    @property
+    def charged(self) -> int:
+        """What a token costs on the stage that decides."""
+        return max(self.cells)
 
     @property
     def rest_gib(self) -> float:
@@ -173,8 +185,8 @@ def fill(problem: SizingProblem, figures: Figures) -> SizingProblem:
     return replace(
         problem,
         rest_gib=figures.rest_gib,
-        slot_bytes=figures.slot,
-        cells=(figures.charged,),
+        slot_bytes=figures.charged_slot,
+        cells=figures.cells,
     )
 
 
@@ -193,14 +205,16 @@ def _figures(
     tokens = _points(printed.token, hypothesis.token if hypothesis else None)
     draft = printed.draft_token
     draft_exact = hypothesis.draft_token if hypothesis else None
+    own = draft_exact or (draft.value if draft else None)
     for slot, token in itertools.product(slots, tokens):
-        own = draft_exact or (draft.value if draft else None)
         cell = drafts.charged_bytes(
             version, token, own, charged=charged, dcp_size=problem.dcp_size
         )
-        low, high = _rest(evidence, version, problem, slot, cell)
+        shares = stages.shares_of(evidence.boot, evidence.rank, version)
+        paid, cells = shares.slot(slot), shares.cells(cell)
+        low, high = _rest(evidence, version, problem, paid, cells)
         conv = _conv_part(evidence.rank, slot, hypothesis)
-        yield Figures(slot, conv, token, own, cell, low, high)
+        yield Figures(slot, conv, paid, token, own, cells, low, high)
 
 
 def _conv_part(rank: RankBoot, slot: int, hypothesis: Hypothesis | None) -> int:
@@ -215,14 +229,23 @@ def _conv_part(rank: RankBoot, slot: int, hypothesis: Hypothesis | None) -> int:
 
 
 def _rest(
-    evidence: Evidence, version: str, problem: SizingProblem, slot: int, cell: int
+    evidence: Evidence,
+    version: str,
+    problem: SizingProblem,
+    slot: int,
+    cells: tuple[int, ...],
 ) -> tuple[int, int]:
     """Return the budget that leads to the printed K and T, in bytes."""
     slots, tokens = evidence.printout.slots, evidence.printout.tokens
     assert slots is not None
     assert tokens is not None
-    filled = replace(problem, slot_bytes=slot, cells=(cell,))
-    return rest_interval(version, filled, slots, tokens)
+    filled = replace(problem, slot_bytes=slot, cells=cells)
+    probe = probe_of(
+        evidence.rank,
+        evidence.settled.value("mem_fraction_static"),
+        evidence.boot.multimodal_reserve,
+    )
+    return budget_of(version, filled, slots, tokens, probe)
 
 
 def _points(interval: Measured, exact: int | None) -> tuple[int, ...]:

@@ -29,12 +29,11 @@ def verdict_of(
     headline = _headline(situation)
     if recommendation is None:
         return Verdict(headline, _open_detail(situation), "unknown")
-    if recommendation.action == "keep":
-        reason = recommendation.reason
-        if reason.startswith(NO_SPLIT):
-            return Verdict(headline, _sentence(reason), "no-help")
-        return Verdict(headline, _sentence(reason), "good")
-    return Verdict(headline, _sentence(recommendation.reason), "improve")
+    if recommendation.action != "keep":
+        return Verdict(headline, "", "improve")
+    if recommendation.reason.startswith(NO_SPLIT):
+        return Verdict(headline, "", "no-help")
+    return Verdict(headline, "", "good")
 
 
 def _failed_detail(coaching: Coaching) -> str:
