@@ -16,6 +16,8 @@ BUFFERED: dict[str, tuple[str, str]] = {
     "Qwen3Next": ("0.5.7", ""),
     "Qwen3_5": ("0.5.9", ""),
     "Qwen3_5Moe": ("0.5.9", ""),
+    "Qwen3_5ForCausalLM": ("0.5.19", ""),
+    "Qwen3_5MoeForCausalLM": ("0.5.19", ""),
     "InternS2Preview": ("0.5.12", ""),
     "MiniCPMV4_6": ("0.5.12", ""),
     "BailingMoeV2_5": ("0.5.13", ""),
@@ -35,7 +37,9 @@ BUFFERED: dict[str, tuple[str, str]] = {
     "Inkling": ("0.5.21", ""),
     "MiniCPMV4_7": ("0.5.23", ""),
 }
-"""Class name up to ``For`` -> first and last release with extra_buffer (empty: open)."""
+"""Class name up to ``For``, or the whole of it where the task makes a difference ->
+first and last release with extra_buffer (empty: open).
+"""
 
 PLAIN: dict[str, str] = {
     "JetNemotron": "0.5.14",
@@ -62,7 +66,9 @@ def buffer_support(version: str, architecture: str) -> Support | None:
     Raises:
         InputError: *version* is not a release.
     """
-    family = architecture.partition("For")[0]
+    family = architecture
+    if family not in BUFFERED:
+        family = architecture.partition("For")[0]
     release = parse_release(version)
     if family in BUFFERED:
         first, last = BUFFERED[family]

@@ -48,9 +48,9 @@ INKLING = Family("inkling", "0.5.16", conv.read_inkling, _TEXT)
 FAMILIES: Mapping[str, Family] = {
     "qwen3_next": Family("qwen3_next", "0.5.2", gdn.read_qwen3_next, "", True),
     "qwen3_5": QWEN3_5,
-    "qwen3_5_text": Family("qwen3_5", "0.5.19", gdn.read_qwen3_5, _TEXT, True),
+    "qwen3_5_text": Family("qwen3_5", "0.5.18", gdn.read_qwen3_5, _TEXT, True),
     "qwen3_5_moe": QWEN3_5_MOE,
-    "qwen3_5_moe_text": Family("qwen3_5_moe", "0.5.19", gdn.read_qwen3_5, _TEXT, True),
+    "qwen3_5_moe_text": Family("qwen3_5_moe", "0.5.18", gdn.read_qwen3_5, _TEXT, True),
     "intern_s2_preview": Family(
         "intern_s2_preview", "0.5.12", gdn.read_qwen3_5, _TEXT, True
     ),
