@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mamba_advisor.advice import sweep as sweeping
 from mamba_advisor.advice.calibration import Calibration, calibrate
-from mamba_advisor.advice.coach import coach
+from mamba_advisor.advice.coaching import coach
 from mamba_advisor.advice.constants import Hypothesis, slot_bytes, token_bytes
 from mamba_advisor.advice.explain import derivations_of
 from mamba_advisor.advice.geometry import published

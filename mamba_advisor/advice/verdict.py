@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mamba_advisor.advice.coach import Coaching
+from mamba_advisor.advice.coaching import Coaching
 from mamba_advisor.advice.model import Recommendation, Verdict
 from mamba_advisor.advice.situation import Situation, binding_words
 

@@ -1,30 +1,29 @@
-"""A failed boot: its cause in a sentence, and the smallest change that boots."""
+"""Boots whose budget is too small, or badly split."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from mamba_advisor.advice.model import Cost, Limits, Prediction, Recommendation
+from mamba_advisor.advice.coaching.model import (
+    HIGHEST_FRACTION,
+    HUNDREDTH,
+    RAISE,
+    TOO_LARGE,
+    Coaching,
+    fraction_of,
+    rank_of,
+    recommendation,
+)
+from mamba_advisor.advice.model import Limits, Prediction
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.advice.whatif import with_fraction
-from mamba_advisor.boot import binding_rank
 from mamba_advisor.boot.model import Failure, RankBoot
 from mamba_advisor.measured import UNITS, format_bytes
 from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.budget import state_charge
 
 GIB = UNITS["GiB"]
-
-HUNDREDTH = 100
-"""Fractions are advised in hundredths, rounded to the side that boots."""
-
-HIGHEST_FRACTION = 0.97
-"""No higher fraction is ever advised."""
-
-GRAPH_RESERVE = GIB
-"""Freed beyond what an allocation lacked, since the next one follows it."""
 
 ROOM_FOR_KV = 1.1
 """The budget is asked to exceed the bare state charge by this factor, so that KV
@@ -38,32 +37,7 @@ REFLEX = (
 """What to say against the usual wrong reflex."""
 
 
-@dataclass(frozen=True, slots=True)
-class Coaching:
-    """What a failed boot needs."""
-
-    cause: str
-    """One sentence."""
-
-    recommendation: Recommendation | None
-    """None: the figures do not tell how large a change must be."""
-
-    advice: str = ""
-    """What to do where no exact change can be computed."""
-
-
-def coach(situation: Situation) -> Coaching | None:
-    """Return the cause of a failed boot and the way out; None if it did not fail."""
-    failure = situation.boot.failure
-    if failure is None:
-        return None
-    return COACHES.get(failure.kind, _unknown)(situation, failure)
-
-
-# --- the budget is too small ------------------------------------------------------
-
-
-def _state_not_positive(situation: Situation, failure: Failure) -> Coaching:
+def state_not_positive(situation: Situation, failure: Failure) -> Coaching:
     """K ≤ 0: the state share of the budget does not hold one slot."""
     rest, slot = failure.rest, failure.slot
     if rest is None or slot is None:
@@ -81,7 +55,7 @@ def _state_not_positive(situation: Situation, failure: Failure) -> Coaching:
     return _more_budget(situation, cause, rest.value, slot.high)
 
 
-def _no_request(situation: Situation, failure: Failure) -> Coaching:
+def no_request(situation: Situation, failure: Failure) -> Coaching:
     """K // S = 0: fewer slots than one request reserves."""
     slots = failure.figures.get("state_slots")
     reserved = failure.figures.get("slots_per_request")
@@ -119,12 +93,12 @@ def _smallest_pin(situation: Situation, cause: str, reserved: object) -> Coachin
         "with one to spare"
     )
     flags = ("--max-mamba-cache-size", str(pin))
-    return Coaching(cause, _recommend("pin", flags, prediction, reason, pin=pin))
+    return Coaching(cause, recommendation("pin", flags, prediction, reason, pin=pin))
 
 
 def _more_budget(situation: Situation, cause: str, rest: int, slot: int) -> Coaching:
     """Return the fraction at which the wanted requests, at least one, fit."""
-    rank, fraction = _rank(situation), _fraction(situation)
+    rank, fraction = rank_of(situation), fraction_of(situation)
     problem = replace(
         situation.calibration.settled.planned, slot_bytes=slot, rest_gib=rest / GIB
     )
@@ -155,7 +129,7 @@ def _more_budget(situation: Situation, cause: str, rest: int, slot: int) -> Coac
     flags = ("--mem-fraction-static", f"{raised:g}")
     return Coaching(
         cause,
-        _recommend("mem-fraction", flags, _slots_only(situation, grown), reason),
+        recommendation("mem-fraction", flags, _slots_only(situation, grown), reason),
     )
 
 
@@ -168,7 +142,7 @@ def _by_pin(
     reason = "the budget is there, the ratio gives the state pool too little of it"
     flags = ("--max-mamba-cache-size", str(pin))
     prediction = _slots_only(situation, pinned)
-    return Coaching(cause, _recommend("pin", flags, prediction, reason, pin=pin))
+    return Coaching(cause, recommendation("pin", flags, prediction, reason, pin=pin))
 
 
 def _budget_for(situation: Situation, problem: SizingProblem, slots: int) -> int:
@@ -200,10 +174,10 @@ def _slots_only(situation: Situation, problem: SizingProblem) -> Prediction:
     )
 
 
-def _no_kv(situation: Situation, failure: Failure) -> Coaching:
+def no_kv(situation: Situation, failure: Failure) -> Coaching:
     """The KV budget came out at 0 or below."""
     pin = situation.calibration.settled.value("max_mamba_cache_size")
-    rank, fraction = _rank(situation), _fraction(situation)
+    rank, fraction = rank_of(situation), fraction_of(situation)
     rest = _probe(rank, fraction)
     if isinstance(pin, int) and rest is not None and rest > 0:
         return _without_pin(
@@ -229,17 +203,11 @@ def _no_kv(situation: Situation, failure: Failure) -> Coaching:
     reason = f"it leaves about {share} for both pools; {REFLEX}"
     flags = ("--mem-fraction-static", f"{raised:g}")
     unknown = Prediction(None, None, None, None, Limits())
-    return Coaching(cause, _recommend("mem-fraction", flags, unknown, reason))
+    return Coaching(cause, recommendation("mem-fraction", flags, unknown, reason))
 
 
 SHARE_FOR_POOLS = 0.05
 """Share of the memory that a boot without room for KV is given for both pools."""
-
-RAISE = "raise --mem-fraction-static, or free memory on the GPU"
-TOO_LARGE = (
-    "the weights alone do not fit: more GPUs (a larger --tp-size), a smaller or "
-    "quantized model"
-)
 
 
 def _without_pin(cause: str) -> Coaching:
@@ -250,7 +218,7 @@ def _without_pin(cause: str) -> Coaching:
         "then ask again with --avg-context"
     )
     unknown = Prediction(None, None, None, None, Limits())
-    return Coaching(cause, _recommend("ratio", flags, unknown, reason, ratio=0.9))
+    return Coaching(cause, recommendation("ratio", flags, unknown, reason, ratio=0.9))
 
 
 def _probe(rank: RankBoot | None, fraction: float | None) -> int | None:
@@ -260,144 +228,3 @@ def _probe(rank: RankBoot | None, fraction: float | None) -> int | None:
     if rank.avail_after is None or rank.avail_before is None:
         return None
     return rank.avail_after.value - int(rank.avail_before.value * (1 - fraction))
-
-
-# --- the pools are too large ------------------------------------------------------
-
-
-def _out_of_memory(situation: Situation, failure: Failure) -> Coaching:
-    """An allocation failed: while loading, or because the pools left too little."""
-    if failure.phase == "weights":
-        cause = "the weights do not fit into the GPU's memory"
-        return Coaching(cause, None, TOO_LARGE)
-    rank, fraction = _rank(situation), _fraction(situation)
-    tried = failure.figures.get("tried_bytes")
-    free = failure.figures.get("free_bytes")
-    where = "graph capture" if failure.phase == "graphs" else "what follows the pools"
-    cause = f"the pools left too little memory for {where}"
-    if _draft_is_unbudgeted(situation):
-        cause += ", and the draft model's KV is not in their budget"
-    if not isinstance(tried, int) or rank is None or rank.avail_before is None:
-        return Coaching(cause, None, LOWER)
-    if fraction is None:
-        return Coaching(cause, None, LOWER)
-    lacking = tried - (free if isinstance(free, int) else 0) + GRAPH_RESERVE
-    step = lacking / rank.avail_before.low
-    lowered = math.floor((fraction - step) * HUNDREDTH) / HUNDREDTH
-    if lowered <= 0:
-        return Coaching(cause, None, LOWER)
-    problem = situation.problem
-    prediction = Prediction(None, None, None, None, Limits())
-    if problem is not None:
-        less = with_fraction(problem, rank.avail_before, lowered - fraction)
-        prediction = situation.predict(less)
-    reason = (
-        f"it leaves {format_bytes(lacking)} more outside the pools; here lowering is "
-        "right, since the pools are what takes the memory"
-    )
-    flags = ("--mem-fraction-static", f"{lowered:g}")
-    return Coaching(cause, _recommend("mem-fraction", flags, prediction, reason))
-
-
-LOWER = (
-    "lower --mem-fraction-static in steps of 0.02, or capture fewer graph sizes; here "
-    "lowering is right, since the pools are what takes the memory"
-)
-
-
-def _draft_is_unbudgeted(situation: Situation) -> bool:
-    trial = situation.calibration.trial
-    pool = situation.calibration.rank and situation.calibration.rank.draft_kv_pool
-    algorithm = situation.calibration.settled.booted.speculative_algorithm
-    return bool(algorithm and pool is None) or bool(
-        pool and trial and not trial.draft_charged
-    )
-
-
-# --- everything else --------------------------------------------------------------
-
-
-def _refused(situation: Situation, failure: Failure) -> Coaching:
-    """The arguments contradict each other; the message says how."""
-    return Coaching(
-        f"SGLang refuses this combination of arguments: {failure.message}",
-        None,
-        _way_out(failure.message),
-    )
-
-
-WAYS_OUT = (
-    ("no_buffer only supports page_size", "set --page-size 1, or extra_buffer"),
-    (
-        "no_buffer do not support overlap",
-        "add --disable-overlap-schedule, or use --mamba-radix-cache-strategy "
-        "extra_buffer",
-    ),
-    ("trtllm_mha", "choose another --attention-backend, or extra_buffer"),
-    ("extra_buffer is not supported", "use --mamba-radix-cache-strategy no_buffer"),
-    ("Lazy extra buffer requires overlap", "drop --disable-overlap-schedule"),
-    (
-        "not compatible with radix cache when using",
-        "use --mamba-scheduler-strategy extra_buffer, or --disable-radix-cache",
-    ),
-    ("not compatible with --disable-radix-cache", "drop one of the two flags"),
-)
-"""Words of a refusal -> the change that SGLang accepts."""
-
-
-def _way_out(message: str) -> str:
-    for words, way in WAYS_OUT:
-        if words in message:
-            return way
-    return ""
-
-
-def _unknown(situation: Situation, failure: Failure) -> Coaching:
-    return Coaching(f"the boot failed: {failure.message}", None)
-
-
-def _recommend(
-    action: str,
-    flags: tuple[str, ...],
-    predicted: Prediction,
-    reason: str,
-    *,
-    pin: int | None = None,
-    ratio: float | None = None,
-) -> Recommendation:
-    return Recommendation(
-        action=action,
-        mamba_full_memory_ratio=ratio,
-        formula_ratio=None,
-        max_mamba_cache_size=pin,
-        flags=flags,
-        predicted=predicted,
-        gain=None,
-        cost=Cost(),
-        reason=reason,
-    )
-
-
-def _rank(situation: Situation) -> RankBoot | None:
-    """Return the binding rank, else the first that printed anything."""
-    ranks = situation.boot.ranks
-    return binding_rank(situation.boot) or (ranks[0] if ranks else None)
-
-
-def _fraction(situation: Situation) -> float | None:
-    value = situation.calibration.settled.value("mem_fraction_static")
-    return float(value) if isinstance(value, int | float) else None
-
-
-COACHES: dict[str, Callable[[Situation, Failure], Coaching]] = {
-    "state-cache-not-positive": _state_not_positive,
-    "no-request-fits-state-cache": _no_request,
-    "max-running-requests-zero": _no_request,
-    "no-memory-for-kv": _no_kv,
-    "kv-tokens-not-positive": _no_kv,
-    "unified-budget-too-small": _no_kv,
-    "cuda-out-of-memory": _out_of_memory,
-    "graph-capture-failed": _out_of_memory,
-    "strategy-refused": _refused,
-}
-"""Kind of failure -> who knows the way out."""
