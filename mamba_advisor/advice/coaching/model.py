@@ -47,6 +47,7 @@ def recommendation(
     pin: int | None = None,
     ratio: float | None = None,
 ) -> Recommendation:
+    """Return a recommendation for a boot that never ran: no gain, no cost."""
     return Recommendation(
         action=action,
         mamba_full_memory_ratio=ratio,
@@ -63,9 +64,10 @@ def recommendation(
 def rank_of(situation: Situation) -> RankBoot | None:
     """Return the binding rank, else the first that printed anything."""
     ranks = situation.boot.ranks
-    return bindingrank_of(situation.boot) or (ranks[0] if ranks else None)
+    return binding_rank(situation.boot) or (ranks[0] if ranks else None)
 
 
 def fraction_of(situation: Situation) -> float | None:
+    """Return ``--mem-fraction-static`` in force, None when unknown."""
     value = situation.calibration.settled.value("mem_fraction_static")
     return float(value) if isinstance(value, int | float) else None
