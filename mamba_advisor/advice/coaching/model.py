@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mamba_advisor.advice.model import Cost, Prediction, Recommendation
 from mamba_advisor.advice.situation import Situation
+from mamba_advisor.boot import binding_rank
 from mamba_advisor.boot.model import RankBoot
 
 HUNDREDTH = 100
