@@ -195,7 +195,7 @@ class Screen:
 def _widths(grid: Grid, room: int, bar_width: int) -> list[int] | None:
     """Return the columns' widths; None where words or numbers would be torn.
 
-    What does not fit is taken from the widest columns.
+    What does not fit is taken from columns that may fold, then from the widest.
     """
     room -= GAP * (len(grid.columns) - 1)
     widths, least = [], []
@@ -208,7 +208,8 @@ def _widths(grid: Grid, room: int, bar_width: int) -> list[int] | None:
         return None
     while sum(widths) > room:
         shrinkable = [index for index, low in enumerate(least) if widths[index] > low]
-        widths[max(shrinkable, key=widths.__getitem__)] -= 1
+        folding = [index for index in shrinkable if grid.columns[index].folds]
+        widths[max(folding or shrinkable, key=widths.__getitem__)] -= 1
     return widths
 
 

@@ -127,22 +127,16 @@ def _verdict(advice: Advice) -> Iterator[Pair]:
 def _do_this(advice: Advice) -> Iterator[Pair]:
     advised = advice.recommendation
     if advised is None:
-        if advice.workload.avg_context is None and advice.sweep:
-            hint = (
-                "Say how long requests are, input + output: -L TOKENS."
-                "  The table below has the best split for several lengths."
-            )
-            yield Pair("Next", (Cell(hint),))
         return
     if advised.before:
         yield Pair("Before", (Cell(advised.before),))
     if advised.flags:
         yield Pair("Do this", (Cell(shlex.join(advised.flags), "flag"),))
-        if gives := _gives(advised, advice):
-            yield Pair("Gives", (Cell(gives),))
     else:
         yield Pair("Do this", (Cell(_without_flags(advised), "ok"),))
-    if advised.reason:
+    if gives := _gives(advised, advice):
+        yield Pair("Gives", (Cell(gives),))
+    if _bare(advised.reason) not in _bare(advice.verdict.detail):
         yield Pair("Why", (Cell(advised.reason),))
     if alternatives := _alternatives(advised):
         yield Pair("Or", (Cell(alternatives),))
@@ -159,6 +153,11 @@ def _gives(advised: Recommendation, advice: Advice) -> str:
         ),
         "; ",
     )
+
+
+def _bare(sentence: str) -> str:
+    """Return *sentence* without what its place in a text adds to it."""
+    return sentence.rstrip(".").casefold()
 
 
 def _alternatives(advised: Recommendation) -> str:

@@ -43,7 +43,11 @@ def balance(advice: Advice, width: int) -> Drawing | None:
         return None
     columns = min(width, MOST_WIDTH) - MARGIN
     drawn = _resample(points, columns)
-    lines = [_row(drawn, top, level) for level in range(HEIGHT, 0, -1)]
+    at_best = math.ceil(best / top * HEIGHT)
+    lines = [
+        (_axis(best if level == at_best else None), *_row(drawn, top, level))
+        for level in range(HEIGHT, 0, -1)
+    ]
     lines.append((Cell(f"{0:>7} ", "dim"), Cell("└" + "─" * columns, "dim")))
     lines.extend(_marks(advice, points, columns))
     context = advice.curves.balance_context
@@ -84,8 +88,7 @@ def _column_of(points: Sequence[BalancePoint], ratio: float, columns: int) -> in
 
 def _row(drawn: Sequence[BalancePoint], top: int, level: int) -> Line:
     """Draw one row of the picture; *level* counts from 1 at the bottom."""
-    label = f"{top:>7,} " if level == HEIGHT else " " * 8
-    cells = [Cell(label, "dim"), Cell("│", "dim")]
+    cells = []
     run, role = "", _fill_role(drawn[0])
     for point in drawn:
         if _fill_role(point) != role:
@@ -93,6 +96,10 @@ def _row(drawn: Sequence[BalancePoint], top: int, level: int) -> Line:
             run, role = "", _fill_role(point)
         run += _sign(point, top, level)
     return (*cells, Cell(run, role))
+
+
+def _axis(value: int | None) -> Cell:
+    return Cell(f"{'' if value is None else f'{value:,}':>7} │", "dim")
 
 
 def _fill_role(point: BalancePoint) -> Role:

@@ -104,7 +104,7 @@ def _named_figures(advice: Advice) -> Iterator[tuple[str, str]]:
     concurrency, state, kv = advice.concurrency, advice.state_pool, advice.kv_pool
     context = advice.workload.avg_context
     yield "requested", words.count(concurrency.requested)
-    yield "in force", words.count(concurrency.effective)
+    yield "effective", words.count(concurrency.effective)
     yield "sustained", words.count(concurrency.sustained)
     yield "at tokens each", words.count(context)
     limit = words.binding(concurrency.binding, concurrency)

@@ -96,15 +96,14 @@ def _rows(shown: Evidence, reserved: int | None) -> Iterator[Pair]:
 
 
 def _seen(shown: Evidence) -> str:
-    period = words.sentence((shown.first_stamp, shown.last_stamp), " to ")
-    return words.sentence(
-        (
-            words.counted(shown.total.samples, "sample"),
-            "" if shown.seconds is None else f"over {_duration(shown.seconds)}",
-            f"({period})" if period else "",
-        ),
-        " ",
-    )
+    first, last = shown.first_stamp, shown.last_stamp
+    day, _, time = last.partition(" ")
+    if time and first.startswith(f"{day} "):
+        last = time
+    samples = words.counted(shown.total.samples, "sample")
+    if shown.seconds is not None:
+        samples += f" over {_duration(shown.seconds)}"
+    return words.sentence((samples, words.sentence((first, last), " to ")))
 
 
 def _duration(seconds: float) -> str:

@@ -188,10 +188,10 @@ def _note(advice: Advice) -> str:
         (
             ""
             if context is None
-            else f"Right for requests of about {context:,} tokens",
+            else f"This split suits requests of about {context:,} tokens",
             ""
             if equivalent is None
-            else f"one slot costs {equivalent.value:,.0f} KV tokens",
+            else f"a slot costs {equivalent.value:,.0f} tokens",
         ),
         "; ",
     )

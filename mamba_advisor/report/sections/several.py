@@ -36,7 +36,7 @@ def several(advices: Sequence[Advice]) -> Grid:
             Column("do this"),
         ),
         tuple(_row(advice) for advice in advices),
-        note="requests, per DP worker: asked for → in force → sustained",
+        note="requests, per DP worker: requested → effective → sustained",
     )
 
 
