@@ -38,8 +38,8 @@ class _LeftOut:
                 (self.idle, "without a running request"),
                 (
                     self.quiet,
-                    f"with fewer than {self.floor} running requests, half of what is "
-                    "typical (idle phases and ramps)",
+                    f"with fewer than {self.floor} running requests, a quarter of "
+                    "what is typical (idle phases and ramps)",
                 ),
             )
             if count
@@ -122,12 +122,11 @@ def summarise(
 def _left_out(workers: Sequence[Worker], samples: int) -> _LeftOut:
     idle = sum(worker.decode.idle for worker in workers)
     lines = sum(worker.decode.lines for worker in workers)
-    floors = [-(-worker.decode.typical // 2) for worker in workers]
     return _LeftOut(
         sum(worker.before_ready for worker in workers),
         idle,
         lines - idle - samples,
-        max(floors, default=0),
+        max((worker.decode.floor for worker in workers), default=0),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,8 +13,16 @@ from mamba_advisor.runtime.lines import MAX_PERCENT, Line
 KV_STEPS = (80, 90, 95)
 """Percents at which KV is tight, nearly full and full; the reasons are in `verdict`."""
 
-STATE_STEPS = (75, 95)
+STATE_STEPS = (65, 95)
 """Percents at which the state pool is well filled and full."""
+
+QUIET_SHARE = 0.25
+"""Share of the typical number of running requests below which a line is left out.
+
+Means are weighted by requests, so that few running ones weigh little anyway.  Where
+load merely varies, leaving out more would favour what many requests at a time have
+in common; at a quarter, idle phases, warm-up and the ends of a benchmark are gone.
+"""
 
 UNKNOWN = -1
 """Level of a pool whose usage the lines do not state."""
@@ -195,23 +204,32 @@ class Tally:
         0 without lines.
         """
         weights: Counter[int] = Counter()
+        lines: Counter[int] = Counter()
         for (code, _), cell in self.cells.items():
             weights[code] += cell.running
-        return bin_middle(percentile(weights, 0.5)) if weights else 0
+            lines[code] += cell.lines
+        if not weights:
+            return 0
+        middle = percentile(weights, 0.5)
+        return round(weights[middle] / lines[middle])
+
+    @property
+    def floor(self) -> int:
+        """Fewest running requests of a line that counts whatever KV does."""
+        return math.ceil(QUIET_SHARE * self.typical)
 
     def busy(self) -> list[Cell]:
         """Return the cells that tell of a busy server.
 
-        These are the ones with at least half of the typical number of running
-        requests, and those with nearly full KV whatever their number: a pool full
-        of few long requests is as busy as one full of many short ones, and leaving
-        it out would make the average context too small.
+        These are the ones with at least `floor` running requests, and those with
+        nearly full KV whatever their number: a pool full of few long requests is
+        as busy as one full of many short ones, and leaving it out would make the
+        average context too small.
         """
-        floor = self.typical / 2
         return [
             cell
             for (code, is_full), cell in sorted(self.cells.items())
-            if is_full or bin_middle(code) >= floor
+            if is_full or bin_middle(code) >= self.floor
         ]
 
 

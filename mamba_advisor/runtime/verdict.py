@@ -29,9 +29,10 @@ long request does not fit, and a growing one soon forces a retraction.
 STATE_FILLED, STATE_FULL = 1, 2
 """Levels of `STATE_STEPS`.
 
-Filled (75 %): running requests hold 3 of the 4 slots, or 4 of the 5, that are
-reserved for each, so that admission stops at 75 or 80 % of the pool.  Full (95 %):
-no other request finds its slots.
+Filled (65 %): running requests hold 2 of the 3, 3 of the 4 or 4 of the 5 slots that
+are reserved for each, so that admission stops at 67 to 80 % of the pool; this counts
+only where the limit in force is not known.  Full (95 %): no other request finds its
+slots.
 """
 
 AT_LIMIT = 0.9
@@ -121,7 +122,10 @@ def judge(
             f"both pools filled up together in {_share(both, total)} of decode lines: "
             "the split is right, only more memory helps"
         )
-    return None, _why_neither(found["other"], total, limits, needed)
+    why = _why_neither(found["other"], total, limits, needed)
+    if events.retractions:
+        why += f"; {_retracted(events)}, too seldom to matter"
+    return None, why
 
 
 def judge_filling(cells: Sequence[Cell]) -> tuple[HotPool | None, str]:
@@ -202,10 +206,7 @@ def _why_kv(kv: Pressure, total: Cell, events: Events) -> str:
             words += f" and the state pool at {kv.state_percent / kv.lines:.0f} %"
         reasons.append(words)
     if events.retractions:
-        reasons.append(
-            f"running requests were retracted {_times(events.retractions)} "
-            "because KV was full"
-        )
+        reasons.append(_retracted(events))
     return "; ".join(reasons)
 
 
@@ -229,6 +230,11 @@ def _why_neither(other: Pressure, total: Cell, limits: Limits, needed: float) ->
     if limits.state_sets_limit is None:
         return f"{words}; the limit in force is not known, so neither is to blame"
     return f"{words}, below the limit of {limits.limit} requests"
+
+
+def _retracted(events: Events) -> str:
+    times = _times(events.retractions)
+    return f"running requests were retracted {times} because KV was full"
 
 
 def _share(pressure: Pressure, total: Cell) -> str:

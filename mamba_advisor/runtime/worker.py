@@ -15,7 +15,7 @@ from mamba_advisor.runtime.lines import (
 )
 from mamba_advisor.runtime.tally import Tally
 
-SAMPLED_ALL = 512
+SAMPLED_ALL = 4096
 """Decode lines at the start of a run that are all looked at one by one."""
 
 SAMPLED_EVERY = 16
