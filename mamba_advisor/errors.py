@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+FAILED_BOOT = 5
+"""Exit status after advice on a boot that failed: that is a finding, not an error."""
+
 
 class MambaAdvisorError(Exception):
     """Base of all errors that a caller may want to catch."""

@@ -15,9 +15,16 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from mamba_advisor.advice.model import Advice, Workload
 from mamba_advisor.advice.options import Overrides
-from mamba_advisor.errors import InputError, MambaAdvisorError, TooLittleError
+from mamba_advisor.errors import (
+    FAILED_BOOT,
+    InputError,
+    MambaAdvisorError,
+    NotHybridError,
+    TooLittleError,
+)
 
 if TYPE_CHECKING:
+    from mamba_advisor.advice.constants import Hypothesis
     from mamba_advisor.boot.model import Boot
 
 INSTALL = "install it with: pip install 'mamba-advisor[fleet]'"
@@ -46,48 +53,57 @@ class Task:
 
     sweep: bool = False
     curves: bool = False
-    explain: bool = False
+    """Whether the data of the pictures is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What came of one log."""
+class Outcome:
+    """What came of one boot, or of a log without any."""
 
     source: str
     """The log as it was given."""
 
-    advices: tuple[Advice, ...] = ()
+    advice: Advice | None = None
+    """Also where there was too little to advise: with what was read."""
+
     error: str = ""
-    """Why there is no advice, a sentence; empty: there is."""
+    """Why there is no advice, or not all of it: a sentence; empty for nothing."""
 
     status: int = 0
-    """Exit status that the error stands for."""
+    """Exit status that the outcome stands for."""
 
 
-Engine: TypeAlias = Callable[[Callable[[str], Result], Sequence[str]], Iterable[Result]]
-"""Something like ``map``: calls a function on every log, in whatever place."""
+Work: TypeAlias = Callable[[str], "tuple[Outcome, ...]"]
+"""What is done with one log."""
+
+Engine: TypeAlias = Callable[[Work, Sequence[str]], "Iterable[tuple[Outcome, ...]]"]
+"""Something like ``map``: does the work on every log, wherever that is."""
 
 
-def analyze_one(source: str, task: Task) -> Result:
-    """Read one log and advise on the boots in it; errors become part of the result.
+def analyze_one(source: str, task: Task) -> tuple[Outcome, ...]:
+    """Read one log and advise on its boots; errors become part of what is returned.
 
     Args:
         source: A path, ``"-"`` for standard input, or a URL.
         task: What to do.
+
+    Returns:
+        An outcome for each boot that *task* asks for; a single one, without advice,
+        where the log cannot be read or holds no boot.
     """
     try:
-        return Result(source, tuple(_advise(source, task)))
+        return tuple(_advise(source, boot, task) for boot in _boots(source, task))
     except MambaAdvisorError as error:
-        return Result(source, (), str(error), error.exit_code)
+        return (Outcome(source, None, str(error), error.exit_code),)
     except OSError as error:
-        reason = error.strerror or str(error)
-        return Result(source, (), f"{source!r}: {reason}", InputError.exit_code)
+        reason = f"{source!r}: {error.strerror or error}"
+        return (Outcome(source, None, reason, InputError.exit_code),)
 
 
 def analyze_fleet(
-    sources: Sequence[str], task: Task = Task(), engine: Engine = map
-) -> Iterator[Result]:
-    """Analyze every log of *sources*, in their order.
+    sources: Sequence[str], task: Task, engine: Engine = map
+) -> Iterator[tuple[Outcome, ...]]:
+    """Analyze every log of *sources*, and yield what came of each, in their order.
 
     Args:
         sources: Paths and URLs.
@@ -97,9 +113,7 @@ def analyze_fleet(
     yield from engine(partial(analyze_one, task=task), sources)
 
 
-def over_cores(
-    function: Callable[[str], Result], sources: Sequence[str]
-) -> Iterator[Result]:
+def over_cores(function: Work, sources: Sequence[str]) -> Iterator[tuple[Outcome, ...]]:
     """Spread *sources* over the cores of this machine; results come in order."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
@@ -125,9 +139,7 @@ def over_cluster(address: str) -> Engine:
     except ImportError as error:
         raise InputError(f"a cluster needs Dask; {INSTALL}") from error
 
-    def engine(
-        function: Callable[[str], Result], sources: Sequence[str]
-    ) -> Iterator[Result]:
+    def engine(function: Work, sources: Sequence[str]) -> Iterator[tuple[Outcome, ...]]:
         try:
             client = Client(address)
         except (OSError, ValueError) as error:
@@ -191,29 +203,48 @@ def _filesystem(url: str) -> tuple[Any, str]:
     return fs, path
 
 
-def _advise(source: str, task: Task) -> Iterator[Advice]:
-    """Yield the advice on every boot of *source* that *task* asks for."""
-    from mamba_advisor.advice.engine import advise
+def _boots(source: str, task: Task) -> Sequence[Boot]:
+    """Return the boots of *source* that *task* asks for."""
     from mamba_advisor.intake import read_log
 
     boots = read_log(source, parsers=task.parsers)
-    for boot in _chosen(boots, task.boot):
-        yield advise(
-            boot,
-            task.workload,
-            task.overrides,
-            sweep=task.sweep,
-            curves=task.curves,
-            explain=task.explain,
-        )
-
-
-def _chosen(boots: Sequence[Boot], which: str | int) -> Sequence[Boot]:
-    if which == "all":
+    if task.boot == "all":
         return boots
-    if which == "last":
+    if task.boot == "last":
         return boots[-1:]
-    assert isinstance(which, int)
-    if which > len(boots):
-        raise TooLittleError(f"there is no server start {which}: it holds {len(boots)}")
-    return boots[which - 1 : which]
+    number = int(task.boot)
+    if number > len(boots):
+        raise TooLittleError(f"{source}: no server start {number}, only {len(boots)}")
+    return boots[number - 1 : number]
+
+
+def _advise(source: str, boot: Boot, task: Task) -> Outcome:
+    """Return the advice on *boot*, with what it lacks."""
+    from mamba_advisor.advice.engine import advise
+    from mamba_advisor.boot.demands import require_pools
+
+    advice = advise(
+        boot,
+        task.workload,
+        task.overrides,
+        geometries=_geometries(boot, task),
+        sweep=task.sweep,
+        curves=task.curves,
+    )
+    if boot.outcome == "failed":
+        return Outcome(source, advice, "", FAILED_BOOT)
+    try:
+        require_pools(boot)
+    except (NotHybridError, TooLittleError) as error:
+        return Outcome(source, advice, str(error), error.exit_code)
+    return Outcome(source, advice)
+
+
+def _geometries(boot: Boot, task: Task) -> Sequence[Hypothesis]:
+    """Return the exact bytes that the model's config gives, none without one."""
+    if task.config is None:
+        return ()
+    from mamba_advisor.advice.geometry import of_config
+    from mamba_advisor.modelconfig import read_config
+
+    return of_config(read_config(task.config).config, boot, task.overrides)

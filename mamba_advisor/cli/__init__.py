@@ -132,6 +132,7 @@ def _remember_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None
 
 
 @click.command(
+    "mamba-advisor",
     cls=Program,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
 from mamba_advisor.cli.options import Command, advising
-from mamba_advisor.cli.show import FAILED_BOOT, GATE_NOT_MET, first_status, page, put
+from mamba_advisor.cli.show import first_status, judge, page, put
+from mamba_advisor.errors import InputError
 
 if TYPE_CHECKING:
-    from mamba_advisor.advice.model import Advice
     from mamba_advisor.cli.call import Options
-    from mamba_advisor.fleet import Result, Task
+    from mamba_advisor.fleet import Outcome, Task
 
 SPREAD_FROM = 4
 """Logs from which on they are spread over the cores."""
@@ -45,67 +47,31 @@ def command(
     sources = expand(logs)
     if not sources:
         raise click.UsageError("Missing argument 'LOG...'.", ctx)
-    results = list(_shown(_results(sources, _task(options), cluster), sources, options))
-    advices = [advice for result in results for advice in result.advices]
-    for result in results:
-        if result.error:
-            prefix = "" if len(sources) == 1 else f"{result.source}: "
-            report_error(prefix + result.error)
+    found = _analyzed(sources, options.task(), cluster)
+    outcomes = list(chain.from_iterable(_with_progress(found, len(sources), options)))
+    statuses = [judge(outcome, options) for outcome in outcomes]
+    advices = [
+        outcome.advice
+        for outcome in outcomes
+        if outcome.advice is not None and _tells(outcome, options)
+    ]
     if advices or options.format == "json":
         put(page(advices, options))
-    ctx.exit(
-        first_status(
-            [
-                *(result.status for result in results),
-                *(status_of(advice, options) for advice in advices),
-            ]
-        )
-    )
+    elif options.format == "flags":
+        statuses.append(InputError.exit_code)
+    ctx.exit(first_status(statuses))
 
 
-def status_of(advice: Advice, options: Options) -> int:
-    """Return the exit status that a boot alone would give."""
-    if advice.boot.outcome == "failed":
-        return FAILED_BOOT
-    if options.require_concurrency is None:
-        return 0
-    effective = advice.concurrency.effective
-    whole = None if effective is None else effective * advice.concurrency.workers
-    if whole is not None and whole >= options.require_concurrency:
-        return 0
-    runs = "an unknown number of" if whole is None else f"{whole:,}"
-    report_error(
-        f"{advice.boot.source.name}: runs {runs} requests at a time, "
-        f"{options.require_concurrency:,} are required"
-    )
-    return GATE_NOT_MET
+def _tells(outcome: Outcome, options: Options) -> bool:
+    """Return whether a report on *outcome* tells more than its error does."""
+    if options.format in {"json", "flags"} or not outcome.error:
+        return True
+    return outcome.advice is not None and outcome.advice.boot.runtime is not None
 
 
-def report_error(message: str) -> None:
-    """Say *message* on stderr, in one line that no log text can forge."""
-    from mamba_advisor.report.safe import safe
-
-    click.echo("Error: " + safe(" ".join(message.split())), err=True)
-
-
-def _task(options: Options) -> Task:
-    from mamba_advisor.fleet import Task
-
-    return Task(
-        options.workload,
-        options.overrides,
-        options.parsers,
-        options.boot,
-        options.config,
-        sweep=options.sweep,
-        curves=options.plot is not None or options.format == "table",
-        explain=options.explain,
-    )
-
-
-def _results(
+def _analyzed(
     sources: Sequence[str], task: Task, cluster: str | None
-) -> Iterator[Result]:
+) -> Iterator[tuple[Outcome, ...]]:
     from mamba_advisor.fleet import analyze_fleet, over_cluster, over_cores
 
     if cluster is not None:
@@ -115,13 +81,12 @@ def _results(
     return analyze_fleet(sources, task, over_cores)
 
 
-def _shown(
-    results: Iterable[Result], sources: Sequence[str], options: Options
-) -> Iterator[Result]:
-    """Pass *results* on, with a progress bar where a person can see it."""
-    stderr = click.get_text_stream("stderr")
-    if len(sources) < PROGRESS_FROM or options.quiet or not os.isatty(2):
-        yield from results
+def _with_progress(
+    found: Iterable[tuple[Outcome, ...]], count: int, options: Options
+) -> Iterator[tuple[Outcome, ...]]:
+    """Pass on what was *found*, with a progress bar where a person can see it."""
+    if count < PROGRESS_FROM or options.quiet or not os.isatty(2):
+        yield from found
         return
-    with click.progressbar(results, len(sources), "Reading", file=stderr) as bar:
+    with click.progressbar(found, count, "Reading", file=sys.stderr) as bar:
         yield from bar

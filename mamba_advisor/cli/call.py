@@ -11,6 +11,7 @@ import click
 from mamba_advisor.advice.model import Workload
 from mamba_advisor.advice.options import Overrides
 from mamba_advisor.cli.declared import PLOT_FORMATS
+from mamba_advisor.fleet import Task
 from mamba_advisor.report import Form
 
 
@@ -38,6 +39,18 @@ class Options:
     metrics: str | None = None
     server: str | None = None
     follow: bool = False
+
+    def task(self) -> Task:
+        """Return what is to be done with every log."""
+        return Task(
+            self.workload,
+            self.overrides,
+            self.parsers,
+            self.boot,
+            self.config,
+            sweep=self.sweep,
+            curves=self.plot is not None or self.format in {"table", "json"},
+        )
 
 
 def gather(given: Mapping[str, Any]) -> Options:

@@ -1,4 +1,4 @@
-"""Putting advice before people: reports on stdout, notes on stderr, exit statuses."""
+"""Showing advice: reports on stdout, messages on stderr, and exit statuses."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING
 import click
 
 from mamba_advisor.cli.terminal import wants_color, width
-from mamba_advisor.errors import InputError, NotHybridError, TooLittleError
+from mamba_advisor.errors import (
+    FAILED_BOOT,
+    InputError,
+    NotHybridError,
+    TooLittleError,
+)
 
 if TYPE_CHECKING:
+    from mamba_advisor.advice.comparison import Comparison
     from mamba_advisor.advice.model import Advice
     from mamba_advisor.cli.call import Options
-
-FAILED_BOOT = 5
-"""Exit status: the boot failed, advice is given all the same."""
+    from mamba_advisor.fleet import Outcome
 
 GATE_NOT_MET = 6
 """Exit status: fewer requests at a time than ``--require-concurrency`` asks for."""
@@ -33,23 +37,43 @@ PRECEDENCE = (
 
 def first_status(statuses: Iterable[int]) -> int:
     """Return the exit status of a call whose parts have *statuses*."""
-    found = {status for status in statuses if status}
-    for status in PRECEDENCE:
-        if status in found:
-            return status
-    return max(found, default=0)
+    found = set(statuses)
+    return next((status for status in PRECEDENCE if status in found), 0)
 
 
-def note(text: str, options: Options) -> None:
-    """Say *text* on stderr, unless notes are not wanted."""
-    if not options.quiet:
-        from mamba_advisor.report.safe import safe
+def say(message: str, label: str = "Error") -> None:
+    """Say *message* on stderr, in one line that no text of a log can forge."""
+    from mamba_advisor.report.safe import safe
 
-        click.echo("Note: " + safe(text), err=True)
+    click.echo(f"{label}: " + safe(" ".join(message.split())), err=True)
+
+
+def judge(outcome: Outcome, options: Options) -> int:
+    """Say what is wrong with *outcome*, if anything; return its exit status."""
+    if outcome.error:
+        say(outcome.error)
+    if outcome.status or outcome.advice is None or options.require_concurrency is None:
+        return outcome.status
+    concurrency = outcome.advice.concurrency
+    runs = "an unknown number of"
+    if concurrency.effective is not None:
+        whole = concurrency.effective * concurrency.workers
+        if whole >= options.require_concurrency:
+            return 0
+        runs = f"{whole:,}"
+    say(
+        f"{outcome.source}: it runs {runs} requests at a time, "
+        f"{options.require_concurrency:,} are required"
+    )
+    return GATE_NOT_MET
 
 
 def page(advices: Sequence[Advice], options: Options, descriptor: int = 1) -> str:
-    """Return the report on *advices* as it fits what *descriptor* writes to."""
+    """Return the report on *advices* as it fits what *descriptor* writes to.
+
+    Raises:
+        InputError: Flags are asked for, and a boot has no recommendation.
+    """
     from mamba_advisor.report import render
 
     return render(
@@ -57,19 +81,36 @@ def page(advices: Sequence[Advice], options: Options, descriptor: int = 1) -> st
         options.format,
         width=width(descriptor),
         color=wants_color(options.color, descriptor),
-        unicode=draws(descriptor),
+        unicode=_draws(descriptor),
         explain=options.explain,
     )
 
 
-def draws(descriptor: int = 1) -> bool:
-    """Return whether arrows and bars can be written to *descriptor*."""
-    from mamba_advisor.report.safe import can_draw
+def comparison_page(comparison: Comparison, options: Options) -> str:
+    """Return the report on *comparison* as it fits stdout.
 
-    stream = sys.stdout if descriptor == 1 else sys.stderr
-    return can_draw(getattr(stream, "encoding", None))
+    Raises:
+        InputError: Flags are asked for.
+    """
+    from mamba_advisor.report import render_comparison
+
+    return render_comparison(
+        comparison,
+        options.format,
+        width=width(),
+        color=wants_color(options.color),
+        unicode=_draws(),
+    )
 
 
 def put(text: str) -> None:
     """Write *text*, colours included, to stdout."""
     click.echo(text.removesuffix("\n"), color=True)
+
+
+def _draws(descriptor: int = 1) -> bool:
+    """Return whether arrows and bars can be written to *descriptor*."""
+    from mamba_advisor.report.safe import can_draw
+
+    stream = sys.stdout if descriptor == 1 else sys.stderr
+    return can_draw(getattr(stream, "encoding", None))

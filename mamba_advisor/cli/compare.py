@@ -1,0 +1,43 @@
+"""``mamba-advisor compare``: two boots side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from mamba_advisor.cli.options import Command, advising
+from mamba_advisor.cli.show import comparison_page, first_status, judge, put
+
+if TYPE_CHECKING:
+    from mamba_advisor.cli.call import Options
+
+
+@click.command("compare", cls=Command)
+@click.argument("before", metavar="BEFORE")
+@click.argument("after", metavar="AFTER")
+@advising("config")
+@click.pass_context
+def command(ctx: click.Context, options: Options, before: str, after: str) -> None:
+    """Set two logs side by side and judge the change.
+
+    BEFORE and AFTER are files, URLs, or - for standard input (one of them). What-if
+    options count for both.
+    """
+    from mamba_advisor.advice.comparison import compare
+    from mamba_advisor.fleet import analyze_fleet
+
+    if options.boot == "all":
+        raise click.UsageError("compare takes one boot of each log: --boot last or N.")
+    if before == after == "-":
+        raise click.UsageError("Only one of the logs can be standard input.")
+    outcomes = [
+        outcome
+        for found in analyze_fleet([before, after], options.task())
+        for outcome in found
+    ]
+    statuses = [judge(outcome, options) for outcome in outcomes]
+    old, new = (outcome.advice for outcome in outcomes)
+    if old is not None and new is not None:
+        put(comparison_page(compare(old, new), options))
+    ctx.exit(first_status(statuses))

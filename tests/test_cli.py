@@ -1,0 +1,113 @@
+"""The command line as a whole: help, errors, what stands before a command."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mamba_advisor import __version__
+from mamba_advisor.cli import COMMANDS, main
+
+ROOT = Path(__file__).resolve().parent.parent
+
+PROMISED = """
+    -L --avg-context --input-len --output-len -c --concurrency --sessions --strategy
+    --radix-cache --no-radix-cache --overlap --no-overlap --skip-decode-lock
+    --no-skip-decode-lock --draft-tokens --replayssm --no-replayssm --tp-size --dp-size
+    --pp-size --dcp-size --kv-cache-dtype --mamba-ssm-dtype --mem-fraction-static
+    --gpu-memory --sglang-version --format --explain --sweep --plot --color --parser
+    --boot --require-concurrency -q --quiet --version --help -h
+"""
+"""Options of every advising command; the interface promises them."""
+
+
+def call(*arguments: str, text: str | None = None) -> Result:
+    """Run the program in this process."""
+    return CliRunner().invoke(main, arguments, input=text)
+
+
+@pytest.mark.parametrize("command", ["", "analyze", "plan", "compare"])
+def test_promised_options(command: str) -> None:
+    """Every advising command has the shared options, and its help names them."""
+    shown = call(*command.split(), "--help").output.replace(",", " ").split()
+
+    promised = set(PROMISED.split()) - ({"--version"} if command else set())
+    assert set() == promised - set(shown)
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help(option: str) -> None:
+    """The help lists the commands, and ends with 0."""
+    shown = call(option)
+
+    assert 0 == shown.exit_code
+    assert all(f"\n  {name} " in shown.output for name in COMMANDS)
+
+
+@pytest.mark.parametrize("columns", ["20", "60", "100", "300"])
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_fits(command: str, columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Help texts of every command fit the terminal, and at most 100 columns."""
+    monkeypatch.setenv("COLUMNS", columns)
+
+    shown = call(*command.split(), "--help")
+
+    assert 0 == shown.exit_code
+    if int(columns) >= 60:
+        assert max(map(len, shown.output.splitlines())) <= min(int(columns), 100)
+
+
+def test_version() -> None:
+    """The version is one line."""
+    assert f"mamba-advisor {__version__}\n" == call("--version").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["analzye", "x.log"], "Did you mean 'analyze'?"),
+        (["--no-radix-cach"], "--no-radix-cache"),
+        (["README.md"], "analyze README.md"),
+        (["frobnicate"], "No such command 'frobnicate'."),
+        (["analyze"], "Missing argument 'LOG...'."),
+        (["analyze", "-L", "8q", "x"], "for example 9216, 8k or 1M"),
+        (["analyze", "--strategy", "best", "x"], "extra_buffer_lazy"),
+        (["--follow", "parsers"], "parsers takes no --follow."),
+    ],
+)
+def test_wrong_call(
+    arguments: list[str], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong call ends with 2, and the last line on stderr says what is meant."""
+    monkeypatch.chdir(ROOT)
+
+    failed = call(*arguments)
+
+    assert 2 == failed.exit_code
+    assert reason in failed.stderr.splitlines()[-1]
+    assert "" == failed.stdout
+
+
+def test_terminal_gets_help() -> None:
+    """With a terminal on stdin and no command, the help comes, and 2; never a wait."""
+    master, slave = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "mamba_advisor"],
+        stdin=slave,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        timeout=60,
+    )
+    os.close(master)
+    os.close(slave)
+
+    assert 2 == done.returncode
+    assert "Usage: mamba-advisor" in done.stdout
