@@ -99,7 +99,7 @@ def test_printed_slots_win() -> None:
         ("0.5.13", "buffer", {}, ("no_buffer", True)),
         ("0.5.14", "buffer", {}, ("extra_buffer", True)),
         ("0.5.14", "buffer", {"overlap": False}, ("no_buffer", False)),
-        ("0.5.14", "buffer", {"overlap": False, "page_size": 2}, ("extra_buffer", False)),
+        ("0.5.14", "buffer", {"overlap": 0, "page_size": 64}, ("extra_buffer", False)),
         ("0.5.14", "buffer", {"triton": False}, ("no_buffer", False)),
         ("0.5.14", "buffer", {"pp_size": 2}, ("extra_buffer", False)),
         ("0.5.14", "plain", {}, ("no_buffer", False)),

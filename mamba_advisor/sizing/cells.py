@@ -35,7 +35,7 @@ def _heads(kv_heads: int, attn_tp: int, dcp: int) -> int:
 
 def _heads_under_dcp(kv_heads: int, attn_tp: int, dcp: int) -> int:
     """From 0.5.18: ranks of one DCP group hold the same heads."""
-    return max(1, kv_heads // (attn_tp // dcp))
+    return max(1, kv_heads // max(1, attn_tp // dcp))
 
 
 HEADS: Eras[Callable[[int, int, int], int]] = (
