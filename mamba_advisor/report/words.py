@@ -15,8 +15,8 @@ INFERRED = "~"
 """Mark of a figure that was inferred, not read."""
 
 WIDE_INTERVAL = 0.02
-"""Interval ÷ value from which on a size is shown with its range: two decimals of a
-GiB leave less than that on all but tiny pools."""
+"""Interval ÷ value above which a figure is shown with its range: two decimals of a GiB
+leave less than that on all but tiny pools."""
 
 SHOWN_LINES = 6
 """Runs of line numbers that are listed before the rest is only counted."""
@@ -56,8 +56,10 @@ def signed(value: int) -> str:
 
 
 def spread(value: int | None, low: int | None, high: int | None) -> str:
-    """Return *value*, with its interval where there is one that is not a point."""
-    if low is None or high is None or low == high:
+    """Return *value*, with its interval where there is one that is wide."""
+    if value is None or low is None or high is None:
+        return count(value)
+    if high - low <= WIDE_INTERVAL * value:
         return count(value)
     return f"{count(value)} ({low:,} to {high:,})"
 

@@ -320,7 +320,8 @@ def plan() -> Advice:
         recommendation=Recommendation(
             "keep", 2.84, 2.867, None, (),
             Prediction(206, 168_960, 41, "kv", Limits(41, 41, 84_480, 62),
-                       slots_low=198, slots_high=213),
+                       slots_low=198, slots_high=213, tokens_low=168_900,
+                       tokens_high=169_000),
             0, Cost(), "keep it: already the best split",
         ),
         is_plan=True, ranks=(), findings=(), derivations=(),

@@ -132,6 +132,7 @@ def test_intervals_show_where_they_are_wide(advices: dict[str, Advice]) -> None:
     assert "9.46 GiB   " in read
     assert "10.00 GiB (9.00 to 11.00 GiB)~" in planned
     assert "206 (198 to 213) slots" in planned
+    assert "168,960 tokens" in planned
 
 
 def test_without_a_context_there_is_a_table(advices: dict[str, Advice]) -> None:
@@ -172,8 +173,8 @@ def test_a_failed_boot_shows_where(advices: dict[str, Advice]) -> None:
     """The failing line and the way out are there, pools are not."""
     text = render([advices["failed"]])
 
-    assert "Failed    line 88: RuntimeError: Not enough GPU memory" in text
-    assert "Do this   --mem-fraction-static 0.9\n" in text
+    failed = text.index("Failed    line 88: RuntimeError: Not enough GPU memory")
+    assert text.index("Do this   --mem-fraction-static 0.9\n") < failed
     assert "Gives     a limit of 4 requests" in text
     assert "Pools" not in text
 
@@ -195,6 +196,34 @@ def test_the_run_is_told(advices: dict[str, Advice]) -> None:
         "enough for the 40 wanted",
     ):
         assert part in text
+
+
+def test_a_warm_up_is_no_run(advices: dict[str, Advice]) -> None:
+    """Without a sample, a retraction or an exhausted pool there is nothing to tell."""
+    base = advices["kv-bound"]
+    assert base.boot.runtime is not None
+    nothing = replace(
+        base.boot.runtime,
+        total=replace(base.boot.runtime.total, samples=0, retractions=0),
+        workers=(),
+        exhausted=(),
+    )
+
+    text = render([replace(base, boot=replace(base.boot, runtime=nothing))])
+
+    assert "The run" not in text
+
+
+def test_nothing_is_said_twice(advices: dict[str, Advice]) -> None:
+    """The reason is left out where the verdict gives it, the check where a finding."""
+    base = advices["state-bound"]
+    check = replace(base.self_check, message=base.findings[0].message)
+
+    text = render([replace(base, self_check=check)])
+
+    assert "Why " not in text
+    assert 1 == text.count("The model returns this boot.")
+    assert "Why " in render([advices["kv-bound"]])
 
 
 def test_explain_shows_formulas_with_lines(advices: dict[str, Advice]) -> None:

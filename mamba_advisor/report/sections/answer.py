@@ -14,7 +14,9 @@ SETUP: dict[str, Callable[[Scalar], str]] = {
     "mamba_full_memory_ratio": lambda value: f"ratio {words.scalar(value)}",
     "max_mamba_cache_size": lambda value: f"pin {words.scalar(value)}",
     "mem_fraction_static": lambda value: f"mem-fraction {words.scalar(value)}",
-    "mamba_radix_cache_strategy": words.scalar,
+    "mamba_radix_cache_strategy": lambda value: (
+        "strategy auto" if value == "auto" else words.scalar(value)
+    ),
     "disable_radix_cache": lambda value: "radix cache off" if value else "",
     "disable_overlap_schedule": lambda value: "overlap off" if value else "",
     "speculative_algorithm": words.scalar,
@@ -34,7 +36,15 @@ DIFFERS = "differs"
 
 def answer(advice: Advice) -> Pairs:
     """Return the block that answers the question."""
-    return Pairs("", (*_what(advice), *_verdict(advice), *_do_this(advice)))
+    return Pairs(
+        "",
+        (
+            *_what(advice),
+            *_verdict(advice),
+            *_do_this(advice),
+            *_failure(advice),
+        ),
+    )
 
 
 def basis(advice: Advice) -> Pairs | None:
@@ -45,7 +55,8 @@ def basis(advice: Advice) -> Pairs | None:
     if load := _load(advice.workload):
         rows.append(Pair("Load", (Cell(load),)))
     check = advice.self_check
-    if check.message and check.outcome != DIFFERS:
+    said = {finding.message for finding in advice.findings}
+    if check.message and check.outcome != DIFFERS and check.message not in said:
         rows.append(Pair("Check", (Cell(check.message),)))
     return Pairs("Basis", tuple(rows)) if rows else None
 
@@ -116,12 +127,15 @@ def _verdict(advice: Advice) -> Iterator[Pair]:
     if verdict.detail:
         cells.append(Cell(verdict.detail))
     yield Pair("Verdict", tuple(cells))
-    if (failure := advice.boot.failure) is not None:
-        where = f"line {failure.line}: {failure.message}"
-        yield Pair("Failed", (Cell(where, "dim"),))
     check = advice.self_check
     if check.message and check.outcome == DIFFERS:
         yield Pair("Caution", (Cell(check.message, "warning"),), "warning")
+
+
+def _failure(advice: Advice) -> Iterator[Pair]:
+    if (failure := advice.boot.failure) is not None:
+        where = f"line {failure.line}: {failure.message}"
+        yield Pair("Failed", (Cell(where, "dim"),))
 
 
 def _do_this(advice: Advice) -> Iterator[Pair]:
@@ -138,8 +152,7 @@ def _do_this(advice: Advice) -> Iterator[Pair]:
         yield Pair("Gives", (Cell(gives),))
     if _bare(advised.reason) not in _bare(advice.verdict.detail):
         yield Pair("Why", (Cell(advised.reason),))
-    if alternatives := _alternatives(advised):
-        yield Pair("Or", (Cell(alternatives),))
+    yield from _alternatives(advised)
 
 
 def _gives(advised: Recommendation, advice: Advice) -> str:
@@ -160,17 +173,16 @@ def _bare(sentence: str) -> str:
     return sentence.rstrip(".").casefold()
 
 
-def _alternatives(advised: Recommendation) -> str:
-    plateau = advised.plateau
+def _alternatives(advised: Recommendation) -> Iterator[Pair]:
     near = ""
-    if plateau is not None:
-        near = (
-            f"ratios from {words.decimal(plateau.low)}"
-            f" to {words.decimal(plateau.high)} are within 1 %"
-        )
-    if not advised.equivalent:
-        return near
-    return shlex.join(advised.equivalent) + (f" ({near})" if near else "")
+    if (plateau := advised.plateau) is not None:
+        low, high = words.decimal(plateau.low), words.decimal(plateau.high)
+        near = f"ratios from {low} to {high} are within 1 %"
+    if advised.equivalent:
+        other = shlex.join(advised.equivalent)
+        yield Pair("Or", (Cell(other + (f" ({near})" if near else "")),))
+    elif near:
+        yield Pair("As good", (Cell(near),))
 
 
 def _without_flags(advised: Recommendation) -> str:

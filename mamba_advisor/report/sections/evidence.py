@@ -20,7 +20,7 @@ SHORT = {
 def evidence(advice: Advice) -> Pairs | None:
     """Return what batch lines or metrics have shown, None without any."""
     shown = advice.boot.runtime
-    if shown is None:
+    if shown is None or not _tells(shown):
         return None
     title = "The run, by its metrics" if shown.origin == "metrics" else "The run"
     return Pairs(title, tuple(_rows(shown, advice.concurrency.slots_per_request)))
@@ -67,6 +67,11 @@ def residency(advice: Advice) -> Pairs | None:
         text = f"room for {words.counted(room.resumable_sessions, 'idle conversation')}"
         rows.append(Pair("Sessions", (Cell(text),)))
     return Pairs("Prefix cache", tuple(rows))
+
+
+def _tells(shown: Evidence) -> bool:
+    """Whether there is more than the warm-up."""
+    return bool(shown.total.samples or shown.total.retractions or shown.exhausted)
 
 
 def _rows(shown: Evidence, reserved: int | None) -> Iterator[Pair]:
@@ -117,7 +122,9 @@ def _duration(seconds: float) -> str:
 def _context(total: WorkerEvidence) -> str:
     text = f"{words.counted(total.avg_context, 'token')} per running request"
     around = total.context
-    if around is not None and around.low is not None and around.high is not None:
+    if around is None or around.low is None or around.high is None:
+        return text
+    if around.low < around.high:
         text += f", {around.low:,.0f} to {around.high:,.0f} in 8 of 10 samples"
     return text
 

@@ -48,10 +48,17 @@ def _row(advice: Advice) -> tuple[Cell, ...]:
     return (
         Cell(words.name(advice)),
         Cell(kind, role),
-        Cell(" → ".join("?" if value is None else f"{value:,}" for value in figures)),
+        Cell(_steps(figures)),
         Cell(words.signed(gain) if gain else ""),
         Cell(_advised(advised), "flag"),
     )
+
+
+def _steps(figures: Sequence[int | None]) -> str:
+    """Return ``62 → 26 → 26``, empty where nothing is known."""
+    if not any(figure is not None for figure in figures):
+        return ""
+    return " → ".join("?" if figure is None else f"{figure:,}" for figure in figures)
 
 
 def _advised(advised: Recommendation | None) -> str:
