@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Literal
+from typing import Any, Literal
 
 from mamba_advisor.boot.model import Boot
 from mamba_advisor.facts import Scalar
@@ -390,3 +390,9 @@ class Advice:
     derivations: tuple[Derivation, ...] = ()
     curves: Curves = field(default_factory=Curves)
     is_plan: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object: every key of the schema, plain values only."""
+        from mamba_advisor.advice.document import to_dict
+
+        return to_dict(self)

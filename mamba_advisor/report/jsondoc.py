@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from mamba_advisor.advice.document import comparison_to_dict, to_dict
 from mamba_advisor.advice.model import Advice
-from mamba_advisor.report.document import comparison_to_dict, to_dict
 
 if TYPE_CHECKING:
     from mamba_advisor.advice.comparison import Comparison

@@ -146,8 +146,10 @@ def released(advice: Advice) -> str:
     releases = advice.boot.releases
     if not releases.low and not releases.high:
         return "SGLang of an unknown release"
-    if releases.low == releases.high or not releases.high:
+    if releases.low == releases.high:
         return f"SGLang {releases.low}"
+    if not releases.high:
+        return f"SGLang {releases.low} or later"
     if not releases.low:
         return f"SGLang up to {releases.high}"
     return f"SGLang {releases.low} to {releases.high}"

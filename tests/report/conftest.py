@@ -329,6 +329,18 @@ def plan() -> Advice:
     )
 
 
+def bare() -> Advice:
+    """Next to nothing is known."""
+    return Advice(
+        Boot(Source("-", 0, 0), 1, "incomplete", Releases("", ""), None, "", None, None,
+             {}, ()),
+        Workload(), None, Verdict("The log shows neither pool."), {}, (), None, None,
+        None, None, None, None,
+        Concurrency(None, None, None, 1, None, (), Limits(), None, None),
+        SelfCheck(None, None, None, None), None,
+    )
+
+
 # fmt: on
 
 KINDS: Mapping[str, Callable[[], Advice]] = {
@@ -341,6 +353,7 @@ KINDS: Mapping[str, Callable[[], Advice]] = {
     "failed": failed,
     "not-hybrid": not_hybrid,
     "plan": plan,
+    "bare": bare,
 }
 
 

@@ -11,9 +11,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mamba_advisor.advice.comparison import compare
+from mamba_advisor.advice.document import SETTINGS
 from mamba_advisor.advice.model import Advice, Interval
 from mamba_advisor.report import render, render_comparison
-from mamba_advisor.report.document import SETTINGS, to_dict
 from mamba_advisor.report.jsondoc import schema
 
 PROMISED = """schema_version source sglang model outcome failure settings ranks
@@ -69,7 +69,7 @@ def test_schema_is_a_schema_and_strict() -> None:
 
 def test_schema_refuses_what_is_not_in_it(advices: dict[str, Advice]) -> None:
     """A key too many, a key too few and a wrong word are all errors."""
-    document = to_dict(advices["state-bound"])
+    document = advices["state-bound"].to_dict()
     fewer = {key: document[key] for key in document if key != "findings"}
     wrong = document | {"outcome": "fine"}
 
@@ -102,7 +102,7 @@ def test_figures_are_those_of_the_advice(advices: dict[str, Advice]) -> None:
 
 def test_a_plan_has_no_boot_to_tell_of(advices: dict[str, Advice]) -> None:
     """Outcome, failure, run and self-check of a plan are null, ranks empty."""
-    document = to_dict(advices["plan"])
+    document = advices["plan"].to_dict()
 
     assert [None] * 4 == [
         document[key] for key in ("outcome", "failure", "runtime", "self_check")
