@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
 from mamba_advisor.advice import reserve
@@ -20,7 +21,11 @@ from mamba_advisor.advice.trial import (
     fill,
     trials,
 )
-from mamba_advisor.advice.whatif import apply
+from mamba_advisor.advice.whatif import (
+    apply,
+    kv_element_bytes,
+    state_element_bytes,
+)
 from mamba_advisor.boot import binding_rank
 from mamba_advisor.boot.model import Boot, RankBoot
 from mamba_advisor.measured import Measured
@@ -75,6 +80,15 @@ class Calibration:
     split_known: bool
     """The log says, or the model confirms, what decided K."""
 
+    conv_share: Fraction | None = None
+    """Convolution bytes of a slot ÷ all of its bytes; None when unknown."""
+
+    state_element: int | None = None
+    """Bytes of a recurrent-state element, None when unknown."""
+
+    kv_element: int | None = None
+    """Bytes of a KV element, None when unknown."""
+
     @property
     def version(self) -> str:
         """The release whose arithmetic is used."""
@@ -89,8 +103,8 @@ class Calibration:
 
     @property
     def booted(self) -> SizingProblem | None:
-        """The boot as it was, None without both pools."""
-        return self.trial.problem if self.trial else None
+        """The boot as it was (a plan: as it will be); None without both pools."""
+        return self.trial.problem if self.trial else self.planned
 
 
 def printout_of(boot: Boot, rank: RankBoot | None) -> Printout:
@@ -196,6 +210,9 @@ def _with_figures(
         outcome=OUTCOMES.get(best.score, "differs") if checked else None,
         why_unchecked="" if checked else _why_unchecked(evidence, split_known),
         split_known=split_known,
+        conv_share=Fraction(best.best.conv, max(1, best.best.slot)),
+        state_element=state_element_bytes(evidence, best),
+        kv_element=kv_element_bytes(evidence),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from mamba_advisor.advice import sweep as sweeping
 from mamba_advisor.advice.calibration import Calibration, calibrate
@@ -90,8 +91,12 @@ def advise_situation(
         verdict=verdict_of(situation, recommendation, coaching),
         settings=_settings(calibration),
         ranks=tuple(_rank(one, calibration) for one in boot.ranks),
-        state_pool=_state_pool(rank, calibration) if rank else None,
-        kv_pool=_kv_pool(rank, calibration, dcp) if rank else None,
+        state_pool=(
+            _state_pool(rank, calibration) if rank else _planned_state(calibration)
+        ),
+        kv_pool=(
+            _kv_pool(rank, calibration, dcp) if rank else _planned_kv(calibration)
+        ),
         draft_kv_pool=_draft_pool(rank, calibration) if rank else None,
         budget_bytes=calibration.budget,
         token_equivalent=equivalent,
@@ -243,6 +248,43 @@ def _kv_bytes(pool: KvPool, token: Measured | None, page: int) -> Measured | Non
     if token is not None and token.is_exact:
         return token * (pool.tokens + page)
     return pool.size
+
+
+def _planned_state(calibration: Calibration) -> StatePoolAdvice | None:
+    """Return the state pool that a plan will have; None for a boot without one."""
+    slots, slot = calibration.printout.slots, calibration.slot
+    if calibration.boot.outcome is not None or slots is None or slot is None:
+        return None
+    share = calibration.conv_share or Fraction(0)
+    conv = Measured.exact(int(slot.value * share) * (slots + 1))
+    whole = slot * (slots + 1)
+    return StatePoolAdvice(
+        slots=slots,
+        rows=slots + 1,
+        bytes=whole,
+        bytes_per_slot=slot,
+        conv_bytes=conv,
+        ssm_bytes=whole - conv,
+        draft_state_bytes=None,
+        ring_bytes=None,
+    )
+
+
+def _planned_kv(calibration: Calibration) -> KvPoolAdvice | None:
+    """Return the KV pool that a plan will have; None for a boot without one."""
+    tokens, token = calibration.printout.tokens, calibration.token
+    if calibration.boot.outcome is not None or tokens is None or token is None:
+        return None
+    settled = calibration.settled.booted
+    return KvPoolAdvice(
+        tokens=tokens,
+        logical_tokens=tokens * settled.dcp_size,
+        bytes=token * (tokens + settled.page_size),
+        bytes_per_token=token,
+        draft_bytes_per_token=calibration.draft_token,
+        charged_bytes_per_token=calibration.charged_token,
+        dtype=None,
+    )
 
 
 def _add(first: Measured | None, second: Measured | None) -> Measured | None:

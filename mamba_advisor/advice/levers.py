@@ -17,7 +17,6 @@ from mamba_advisor.advice.predict import predict
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.advice.whatif import (
     DEFAULT_STATE_BYTES,
-    STATE_ELEMENT_BYTES,
     with_kv_dtype,
     with_state_dtype,
 )
@@ -121,24 +120,20 @@ def _without_radix(
 
 
 def _half_state(situation: Situation, problem: SizingProblem) -> SizingProblem | None:
-    trial = situation.calibration.trial
-    if trial is None or problem.replayssm_spec:
+    calibration = situation.calibration
+    if problem.replayssm_spec or calibration.conv_share is None:
         return None
-    stated = situation.boot.setting("mamba_ssm_dtype").value
-    element = trial.hypothesis.element if trial.hypothesis else None
-    if isinstance(stated, str):
-        element = STATE_ELEMENT_BYTES.get(stated)
     changed = with_state_dtype(
-        problem, trial.best, "bfloat16", element or DEFAULT_STATE_BYTES
+        problem,
+        calibration.conv_share,
+        "bfloat16",
+        calibration.state_element or DEFAULT_STATE_BYTES,
     )
-    return changed if changed.slot_bytes < problem.slot_bytes * 0.9 else None
+    return changed if changed.slot_bytes < problem.slot_bytes else None
 
 
 def _half_kv(situation: Situation, problem: SizingProblem) -> SizingProblem | None:
-    rank = situation.calibration.rank
-    dtype = rank.kv_pool.dtype if rank and rank.kv_pool else None
-    element = {"bfloat16": 2, "float16": 2}.get(dtype or "")
-    changed = with_kv_dtype(problem, "fp8_e4m3", element)
+    changed = with_kv_dtype(problem, "fp8_e4m3", situation.calibration.kv_element)
     return changed if changed.cells[0] < problem.cells[0] else None
 
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mamba_advisor.advice.choice import Choice, as_choice, choose_split
+from mamba_advisor.advice.choice import (
+    Choice,
+    as_choice,
+    choose_split,
+    pin_flags,
+)
 from mamba_advisor.advice.idle import idle_memory, raised_problem
 from mamba_advisor.advice.model import (
     Cost,
@@ -13,7 +18,11 @@ from mamba_advisor.advice.model import (
     Recommendation,
 )
 from mamba_advisor.advice.situation import Situation, binding_words
+from mamba_advisor.measured import UNITS
 from mamba_advisor.sizing.inverse import formula_ratio
+from mamba_advisor.sizing.unified import unified_concurrency
+
+GIB = UNITS["GiB"]
 
 CLOSE = 0.98
 """Today's split is kept when it carries this share of the best."""
@@ -36,7 +45,7 @@ def recommend(situation: Situation) -> Recommendation | None:
     if situation.context is None and situation.target is None:
         return None
     if situation.boot.unified:
-        return _keep(situation, None, UNIFIED)
+        return _unified(situation, today)
     choice = choose_split(situation, problem)
     if choice is None:
         return None
@@ -49,6 +58,44 @@ UNIFIED = (
     "unified memory moves the split at run time; only --max-running-requests and the "
     "slots ÷ S of the boot labels limit it"
 )
+
+
+def _unified(situation: Situation, today: Prediction) -> Recommendation:
+    """Under unified memory only the boot's labels can be in the way."""
+    problem, context = situation.problem, situation.context
+    reserved = situation.concurrency.slots_per_request
+    now = _now(situation, today)
+    if problem is None or reserved is None or today.limits.state != now:
+        return _keep(situation, None, UNIFIED)
+    wanted = situation.target or (problem.requested or 0) // problem.attn_dp_size
+    if context is not None:
+        total = int(problem.rest_gib * GIB)
+        held = unified_concurrency(
+            total, max(problem.cells), problem.slot_bytes, context, reserved
+        )
+        wanted = min(wanted, held) if wanted else held
+    if wanted <= now:
+        return _keep(situation, None, UNIFIED)
+    pin = (wanted * reserved + 1) * problem.attn_dp_size
+    predicted = situation.predict(replace(problem, pin=pin))
+    if not predicted.boots:
+        return _keep(situation, None, UNIFIED)
+    effective = predicted.effective or 0
+    predicted = replace(predicted, concurrency=min(wanted, effective))
+    return Recommendation(
+        action="pin",
+        mamba_full_memory_ratio=None,
+        formula_ratio=None,
+        max_mamba_cache_size=pin,
+        flags=pin_flags(pin),
+        predicted=predicted,
+        gain=(predicted.concurrency or 0) - now,
+        cost=Cost(),
+        reason=(
+            "unified memory moves the split at run time, but the request limit follows "
+            f"the boot's slots: {pin:,} admit {predicted.concurrency or 0:,}"
+        ),
+    )
 
 
 def _for_context(

@@ -10,6 +10,7 @@ from mamba_advisor.advice.options import Overrides
 from mamba_advisor.boot.model import Boot, Setting
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.releases import KNOWN_RELEASES, parse_release
+from mamba_advisor.sizing.strategy import buffer_support, resolve_auto
 
 DEFAULT_RATIO = 0.9
 """``--mamba-full-memory-ratio`` where nothing is given, from 0.5.4 on."""
@@ -143,7 +144,7 @@ def _problem(
         disable_overlap_schedule=read.switch(
             "disable_overlap_schedule", "overlap schedule on"
         ),
-        strategy=_strategy(read, version),
+        strategy=_strategy(read, version, boot.architecture),
         skip_decode_lock=bool(overrides.skip_decode_lock),
         speculative_algorithm=algorithm if speculative else None,
         draft_tokens=draft_tokens if speculative or draft_tokens else 0,
@@ -166,18 +167,17 @@ def _problem(
     return problem
 
 
-def _strategy(read: _Read, version: str) -> str:
+def _strategy(read: _Read, version: str, architecture: str | None) -> str:
     """Return the strategy in force, the release's default when unknown."""
     value = read.text("mamba_radix_cache_strategy")
     if value and value != "auto":
         return value
     if value == "auto" or parse_release(version) < (0, 5, 7):
         return "no_buffer"
-    if parse_release(version) < (0, 5, 14):
-        read.assume("mamba_radix_cache_strategy", "no_buffer, the default up to 0.5.13")
-        return "no_buffer"
-    read.assume("mamba_radix_cache_strategy", "extra_buffer, the usual default")
-    return "extra_buffer"
+    support = buffer_support(version, architecture or "") or "buffer"
+    strategy, _ = resolve_auto(version, support)
+    read.assume("mamba_radix_cache_strategy", f"{strategy}, this release's default")
+    return strategy
 
 
 class _Read:

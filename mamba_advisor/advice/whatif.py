@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 from mamba_advisor.advice.lattice import ELEMENT_BYTES
 from mamba_advisor.advice.options import Overrides
-from mamba_advisor.advice.trial import Evidence, Figures, Trial
+from mamba_advisor.advice.trial import Evidence, Trial
 from mamba_advisor.measured import Measured
 from mamba_advisor.sizing import SizingProblem
 
@@ -55,7 +56,8 @@ def apply(
     figures = trial.best
     if given.mamba_ssm_dtype:
         now = state_element_bytes(evidence, trial) or DEFAULT_STATE_BYTES
-        planned = with_state_dtype(planned, figures, given.mamba_ssm_dtype, now)
+        share = Fraction(figures.conv, max(1, figures.slot))
+        planned = with_state_dtype(planned, share, given.mamba_ssm_dtype, now)
     if given.kv_cache_dtype:
         now_kv = kv_element_bytes(evidence)
         planned = with_kv_dtype(planned, given.kv_cache_dtype, now_kv)
@@ -93,19 +95,23 @@ def with_fraction(
 
 
 def with_state_dtype(
-    problem: SizingProblem, figures: Figures, dtype: str, element_bytes: int
+    problem: SizingProblem, conv_share: Fraction, dtype: str, element_bytes: int
 ) -> SizingProblem:
     """Return *problem* with the recurrent state held as *dtype*.
 
-    The convolution part keeps its type; only the rest of a slot changes.
+    Args:
+        problem: A complete problem.
+        conv_share: Convolution bytes of a slot ÷ all of its bytes; that part keeps
+            its type.
+        dtype: A key of `STATE_ELEMENT_BYTES`.
+        element_bytes: Bytes of a recurrent-state element now.
     """
     wanted = STATE_ELEMENT_BYTES.get(dtype)
     if wanted is None or wanted == element_bytes:
         return problem
-    recurrent = problem.slot_bytes - figures.conv
-    return replace(
-        problem, slot_bytes=figures.conv + recurrent * wanted // element_bytes
-    )
+    conv = int(problem.slot_bytes * conv_share)
+    recurrent = problem.slot_bytes - conv
+    return replace(problem, slot_bytes=conv + recurrent * wanted // element_bytes)
 
 
 def with_kv_dtype(
