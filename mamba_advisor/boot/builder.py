@@ -67,9 +67,8 @@ class BootBuilder:
         if reading.event == "server-args" and self._joins_a_server(reading, speaker):
             return
         if begins_anew(start, reading):
-            carried = start.carried()
-            if reading.event == "server-args":
-                carried += start.take_tail()
+            announced = reading.event == "server-args"
+            carried = start.take_tail() if announced else start.take_pending()
             self._close(start)
             start = self._begin(speaker)
             start.feed_all(carried)
@@ -94,7 +93,9 @@ class BootBuilder:
         if not boots:
             others = (freeze(start, UNREAD) for start in self._open.values())
             boots = [
-                replace(boot, number=1) for boot in others if boot.notices or boot.ranks
+                replace(boot, number=1)
+                for boot in others
+                if boot.notices or boot.ranks or boot.hybrid is not None
             ][:1]
         found = replace(source, boots=max(self._count, len(boots)))
         boots.sort(key=lambda boot: boot.number)

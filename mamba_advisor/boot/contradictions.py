@@ -170,7 +170,7 @@ def _uneven(boot: Boot) -> Iterator[Note]:
         else f"{low:,} to {high:,} {_UNEVEN_WORDS[name]}"
         for name, low, high in differing
     ]
-    message = f"the ranks differ: {'; '.join(words)}. The rank with the least decides"
+    message = f"the ranks differ: {'; '.join(words)}. The tightest rank decides"
     yield Note("info", "ranks-differ", message)
 
 

@@ -102,7 +102,9 @@ def _kv_pool(rank: RankDraft, reading: Reading) -> None:
     pool, role = read_kv(reading), kv_role(rank, reading)
     if pool is None:
         return
-    rank.state = rank.state or rank.held_state
+    if rank.only_summary:
+        # The summary was quoted above its pools: the start is told from here on.
+        rank.state, rank.phase = rank.held_state, Phase.POOLS
     rank.pending.clear()
     if role == "target":
         rank.kv = pool
@@ -137,6 +139,13 @@ def _banner(rank: RankDraft, reading: Reading) -> None:
     tokens = pick.count(reading, "kv_tokens")
     if tokens is not None:
         rank.kv = KvPool(tokens, None, entry_bytes=entry("full"), lines=lines)
+
+
+def _mlx(rank: RankDraft, reading: Reading) -> None:
+    tokens = pick.count(reading, "kv_tokens")
+    if tokens is not None and rank.kv is None:
+        entry = pick.count(reading, "bytes_per_token")
+        rank.kv = KvPool(tokens, None, entry_bytes=entry, lines=(reading.line,))
 
 
 def _capped(rank: RankDraft, reading: Reading) -> None:
@@ -198,6 +207,7 @@ _HANDLERS: dict[str, Callable[[RankDraft, Reading], None]] = {
     "swa-pool": _window,
     "unified-subpool": _subpool,
     "unified-banner": _banner,
+    "mlx-pool": _mlx,
     "pool-end": _pool_end,
     "graph-begin": _graph,
     "graph-end": _graph,

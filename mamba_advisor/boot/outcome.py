@@ -13,6 +13,7 @@ KINDS = {
     "failure-no-request": "no-request-fits-state-cache",
     "failure-no-kv-memory": "no-memory-for-kv",
     "failure-not-enough-memory": "kv-tokens-not-positive",
+    "failure-pool-too-small": "kv-tokens-not-positive",
     "failure-limit-zero": "max-running-requests-zero",
     "failure-capture-zero": "max-running-requests-zero",
     "failure-oom": "cuda-out-of-memory",

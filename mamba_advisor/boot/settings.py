@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from mamba_advisor.boot.model import Notice, Releases, Setting
 from mamba_advisor.boot.releases import release_key
@@ -121,8 +121,7 @@ def settle(
             settings[name] = Setting(value, f"log:{line}")
             printed[name] = line
     for notice in notices:
-        effect = _EFFECTS.get(notice.code, _no_effect)
-        for name, value in effect(notice).items():
+        for name, value in _changes(notice).items():
             # What comes before the arguments is in them already.
             if notice.line > printed.get(name, 0):
                 settings[name] = Setting(value, f"log:{notice.line}")
@@ -131,43 +130,38 @@ def settle(
     return settings
 
 
-def _no_effect(_: Notice) -> Mapping[str, Scalar]:
-    return {}
-
-
-def _overlap_off(notice: Notice) -> Mapping[str, Scalar]:
-    changes: dict[str, Scalar] = {"disable_overlap_schedule": True}
-    if "no_buffer" in notice.message:
-        changes["mamba_radix_cache_strategy"] = "no_buffer"
-    return changes
-
-
-def _page_size(notice: Notice) -> Mapping[str, Scalar]:
-    size = notice.figures.get("page_size")
-    return {"page_size": size} if size is not None else {}
-
-
-def _dcp_size(notice: Notice) -> Mapping[str, Scalar]:
-    size = notice.figures.get("dcp_size")
-    return {"dcp_size": size} if size is not None else {}
-
-
-_EFFECTS: dict[str, Callable[[Notice], Mapping[str, Scalar]]] = {
-    "notice-radix-disabled": lambda _: {"disable_radix_cache": True},
-    "notice-decode-no-radix": lambda _: {
+EFFECTS: Mapping[str, Mapping[str, Scalar]] = {
+    "notice-radix-disabled": {"disable_radix_cache": True},
+    "notice-decode-no-radix": {
         "disable_radix_cache": True,
         "disaggregation_mode": "decode",
     },
-    "notice-overlap-disabled": _overlap_off,
-    "notice-speculation-48": lambda _: {"max_running_requests": 48},
-    "notice-page-size": _page_size,
-    "notice-extra-buffer-disabled": lambda _: {
-        "mamba_radix_cache_strategy": "no_buffer"
-    },
-    "notice-dcp": _dcp_size,
-    "notice-state-dtype": lambda _: {"mamba_ssm_dtype": "float32"},
+    "notice-overlap-disabled": {"disable_overlap_schedule": True},
+    "notice-speculation-48": {"max_running_requests": 48},
+    "notice-extra-buffer-disabled": {"mamba_radix_cache_strategy": "no_buffer"},
+    "notice-state-dtype": {"mamba_ssm_dtype": "float32"},
 }
-"""Notice -> the arguments that it changes."""
+"""Notice -> the arguments that it says were changed."""
+
+STATED = {
+    "strategy": "mamba_radix_cache_strategy",
+    "page_size": "page_size",
+    "dcp_size": "dcp_size",
+    "mamba_ssm_dtype": "mamba_ssm_dtype",
+}
+"""Fact of a notice -> the argument whose value it is."""
+
+
+def _changes(notice: Notice) -> Mapping[str, Scalar]:
+    """Return the arguments that *notice* changes or states, with their values."""
+    if not notice.code.startswith("notice-"):
+        return {}
+    stated = {
+        name: notice.figures[fact]
+        for fact, name in STATED.items()
+        if fact in notice.figures
+    }
+    return {**EFFECTS.get(notice.code, {}), **stated}
 
 
 def _infer_widths(

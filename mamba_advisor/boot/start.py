@@ -182,9 +182,12 @@ class StartDraft:
             and arguments.get("node_rank") not in self.nodes
         )
 
-    def carried(self) -> list[Reading]:
-        """Return lines that belong to the start which follows this one."""
-        return [reading for rank in self.ranks.values() for reading in rank.pending]
+    def take_pending(self) -> list[Reading]:
+        """Return and drop the lines that belong to the start which follows."""
+        pending = [reading for rank in self.ranks.values() for reading in rank.pending]
+        for rank in self.ranks.values():
+            rank.pending.clear()
+        return pending
 
     def take_tail(self) -> list[Reading]:
         """Return and drop the notices that announce the next start."""
