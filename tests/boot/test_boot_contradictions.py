@@ -46,7 +46,7 @@ def boot_with(
     ],
 )
 def test_flags_against_pools(
-    say: Say, boots_of: BootsOf, values: dict[str, int], words: str
+    say: Say, boots_of: BootsOf, values: dict[str, Any], words: str
 ) -> None:
     """A guide's flags beside another run's log."""
     boot = boot_with(say, boots_of, mamba_track_interval=256, **values)
