@@ -20,7 +20,7 @@ GIB = 1 << 30
 def parsed(*arguments: str) -> dict[str, Any]:
     """Return what click makes of *arguments*, by parameter."""
     options = [
-        Option(*names, section=title, **settings)
+        Option(names, section=title, **settings)
         for title, declared in SECTIONS.items()
         for names, settings in declared
     ]

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mamba_advisor.cli.options import Command, advising
-from mamba_advisor.cli.show import first_status, judge, page, put
-from mamba_advisor.errors import InputError
+from mamba_advisor.cli.show import finish
 
 if TYPE_CHECKING:
     from mamba_advisor.cli.call import Options
@@ -49,24 +48,7 @@ def command(
         raise click.UsageError("Missing argument 'LOG...'.", ctx)
     found = _analyzed(sources, options.task(), cluster)
     outcomes = list(chain.from_iterable(_with_progress(found, len(sources), options)))
-    statuses = [judge(outcome, options) for outcome in outcomes]
-    advices = [
-        outcome.advice
-        for outcome in outcomes
-        if outcome.advice is not None and _tells(outcome, options)
-    ]
-    if advices or options.format == "json":
-        put(page(advices, options))
-    elif options.format == "flags":
-        statuses.append(InputError.exit_code)
-    ctx.exit(first_status(statuses))
-
-
-def _tells(outcome: Outcome, options: Options) -> bool:
-    """Return whether a report on *outcome* tells more than its error does."""
-    if options.format in {"json", "flags"} or not outcome.error:
-        return True
-    return outcome.advice is not None and outcome.advice.boot.runtime is not None
+    finish(ctx, outcomes, options)
 
 
 def _analyzed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -14,8 +14,10 @@ from mamba_advisor.cli.declared import EVIDENCE, SECTIONS
 class Option(click.Option):
     """An option that ``--help`` lists under a headline of its own."""
 
-    def __init__(self, *declarations: str, section: str, **settings: Any) -> None:
-        super().__init__(list(declarations), **settings)
+    def __init__(
+        self, declarations: Sequence[str], *, section: str, **settings: Any
+    ) -> None:
+        super().__init__(declarations, **settings)
         self.section = section
 
 
@@ -56,7 +58,7 @@ def advising(
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         shared = [
-            Option(*names, section=section, **settings)
+            Option(names, section=section, **settings)
             for section, declared in SECTIONS.items()
             for names, settings in declared
             if declared is not EVIDENCE or names[0].lstrip("-") in evidence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -66,6 +66,34 @@ def judge(outcome: Outcome, options: Options) -> int:
         f"{options.require_concurrency:,} are required"
     )
     return GATE_NOT_MET
+
+
+def finish(
+    ctx: click.Context, outcomes: Sequence[Outcome], options: Options
+) -> NoReturn:
+    """Report on *outcomes*, and leave with the exit status that they amount to.
+
+    Raises:
+        InputError: Flags are asked for, and a boot has no recommendation.
+    """
+    statuses = [judge(outcome, options) for outcome in outcomes]
+    advices = [
+        outcome.advice
+        for outcome in outcomes
+        if outcome.advice is not None and _tells(outcome, options)
+    ]
+    if advices or options.format == "json":
+        put(page(advices, options))
+    elif options.format == "flags":
+        statuses.append(InputError.exit_code)
+    ctx.exit(first_status(statuses))
+
+
+def _tells(outcome: Outcome, options: Options) -> bool:
+    """Return whether a report on *outcome* tells more than its error does."""
+    if options.format in {"json", "flags"} or not outcome.error:
+        return True
+    return outcome.advice is not None and outcome.advice.boot.runtime is not None
 
 
 def page(advices: Sequence[Advice], options: Options, descriptor: int = 1) -> str:

@@ -7,8 +7,12 @@ it has returned before, and raises `click.BadParameter` for anything else.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from mamba_advisor.measured import Measured
 
 MULTIPLES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 """Suffix -> factor: multiples of 1024, as SGLang's log and model cards mean them."""
@@ -54,6 +58,17 @@ def size(value: str | int) -> int:
     if found := _bytes(value, needs_unit=True):
         return found
     raise click.BadParameter(f"{value!r} is no size (for example 80G or 512M).")
+
+
+def measured_size(value: str | Measured) -> Measured:
+    """Read a size of memory as `size` does; its decimals tell how exact it is."""
+    from mamba_advisor.measured import Measured
+
+    if isinstance(value, Measured):
+        return value
+    size(value)
+    number, suffix = _split(value)
+    return Measured.from_text(number, f"{suffix[0].upper()}iB")
 
 
 def byte_count(value: str | int) -> int:
