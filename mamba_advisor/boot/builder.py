@@ -111,7 +111,7 @@ class BootBuilder:
         return speaker
 
     def _begin(self, speaker: str) -> StartDraft:
-        start = StartDraft(self._collector() if self._collector else None)
+        start = StartDraft(self._collector)
         self._open[speaker] = start
         self._open.move_to_end(speaker)
         while len(self._open) > MAX_SPEAKERS:

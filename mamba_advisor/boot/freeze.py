@@ -10,9 +10,11 @@ from mamba_advisor.boot.contradictions import contradictions
 from mamba_advisor.boot.model import Boot, Note, Outcome, Setting, Source
 from mamba_advisor.boot.phase import BATCHES, PHASES
 from mamba_advisor.boot.settings import infer_strategy, settle
+from mamba_advisor.boot.shape import binding_rank
 from mamba_advisor.boot.start import StartDraft
 from mamba_advisor.facts import Rank, Reading
 from mamba_advisor.measured import format_bytes
+from mamba_advisor.runtime.model import Evidence
 
 
 def freeze(start: StartDraft, source: Source) -> Boot:
@@ -53,7 +55,6 @@ def freeze(start: StartDraft, source: Source) -> Boot:
         post_capture=any(rank.post_capture for rank in start.ranks.values()),
         failure=start.watch.failure,
         notices=tuple(sorted(start.notices.values(), key=lambda notice: notice.line)),
-        runtime=start.collector.evidence() if start.collector else None,
         excerpts=dict(start.texts),
         first_line=start.first_line,
         last_line=start.last_line,
@@ -61,7 +62,7 @@ def freeze(start: StartDraft, source: Source) -> Boot:
         stamp=start.stamp,
     )
     notes = (*_notes(start, trusted), *_unplaced(boot), *contradictions(boot))
-    return replace(boot, notes=notes)
+    return replace(boot, notes=notes, runtime=_evidence(start, boot))
 
 
 def _trusted(start: StartDraft) -> list[Reading]:
@@ -140,6 +141,20 @@ def _notes(start: StartDraft, trusted: list[Reading]) -> Iterator[Note]:
             "too-many-ranks",
             f"only the first {len(start.ranks):,} ranks are looked at",
         )
+
+
+def _evidence(start: StartDraft, boot: Boot) -> Evidence | None:
+    """Return what the run has shown, judged by the limits of this boot."""
+    if start.collector is None:
+        return None
+    rank = binding_rank(boot)
+    limits = [x.max_running_requests for x in boot.summaries if x.max_running_requests]
+    reserved = boot.capped.figures.get("slots_per_request") if boot.capped else None
+    return start.collector.evidence(
+        limit=min(limits, default=None),
+        slots=rank.state_pool.slots if rank and rank.state_pool else None,
+        slots_per_request=reserved if isinstance(reserved, int) else None,
+    )
 
 
 def _unplaced(boot: Boot) -> Iterator[Note]:

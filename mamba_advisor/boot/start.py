@@ -28,7 +28,7 @@ MAX_DOUBTFUL = 512
 MAX_REPEATS = 3
 """Doubtful lines of one kind that are kept for a rank: target, draft, window."""
 
-RUNTIME = frozenset({*BATCHES, "retract", "runtime-exhausted"})
+RUNTIME = frozenset({*BATCHES, "retract", "runtime-exhausted", "ready"})
 """Events that go to the collector of the run's evidence."""
 
 NOTICES = frozenset(
@@ -44,15 +44,30 @@ class Collector(Protocol):
     """Gathers what batch lines show of the run."""
 
     def feed(self, reading: Reading) -> None:
-        """Take a batch, retraction or exhaustion line."""
+        """Take a batch, retraction or exhaustion line, or the ready line."""
 
-    def evidence(self) -> Evidence | None:
-        """Return what was gathered so far, None for nothing."""
+    def evidence(
+        self,
+        *,
+        limit: int | None = None,
+        slots: int | None = None,
+        slots_per_request: int | None = None,
+    ) -> Evidence | None:
+        """Return what was gathered so far, None for nothing.
+
+        Args:
+            limit: Running requests that the boot allows, per DP worker.
+            slots: Usable state slots, per DP worker.
+            slots_per_request: Slots that the boot reserves for a request.
+        """
 
 
 @dataclass(slots=True)
 class StartDraft:
     """What one server start has printed so far."""
+
+    collect: Callable[[], Collector] | None = None
+    """Makes the collector, once there is something to collect."""
 
     collector: Collector | None = None
     number: int = 0
@@ -137,7 +152,9 @@ class StartDraft:
             self.last_stamp = reading.stamp
         self.dating.feed(reading)
         self.hybridity.feed(reading)
-        if event in RUNTIME and self.collector is not None:
+        if event in RUNTIME and self.collect is not None:
+            if self.collector is None:
+                self.collector = self.collect()
             self.collector.feed(reading)
         if event in BATCHES:
             self.batches += 1

@@ -79,7 +79,13 @@ def test_a_million_batch_lines_cost_no_memory(say: Say) -> None:
         def feed(self, reading: Reading) -> None:
             Collector.seen += 1
 
-        def evidence(self) -> None:
+        def evidence(
+            self,
+            *,
+            limit: int | None = None,
+            slots: int | None = None,
+            slots_per_request: int | None = None,
+        ) -> None:
             return None
 
     def batches() -> Iterator[Reading]:
