@@ -10,7 +10,7 @@ from mamba_advisor.runtime.lines import Line, line_of_row
 from mamba_advisor.runtime.model import Evidence
 from mamba_advisor.runtime.summary import summarise
 from mamba_advisor.runtime.timeline import Timeline
-from mamba_advisor.runtime.verdict import Limits
+from mamba_advisor.runtime.verdict import DECODE_LINES, Limits, Wording
 from mamba_advisor.runtime.worker import Worker, worker_name
 
 MAX_WORKERS = 256
@@ -37,7 +37,8 @@ class EvidenceCollector:
     into bins of 3 %.  Evidence may be asked for at any time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, wording: Wording = DECODE_LINES) -> None:
+        self._wording = wording
         self._workers: dict[str, Worker] = {}
         self._clock = Clock()
         self._timeline = Timeline()
@@ -227,10 +228,12 @@ class EvidenceCollector:
                 list(spoken.values()),
                 limits,
                 self._state_exhausted,
-                self._eviction_hint(),
+                wording=self._wording,
+                eviction_hint=self._eviction_hint(),
             ),
             workers=tuple(
-                summarise(name, [worker], limits, 0) for name, worker in spoken.items()
+                summarise(name, [worker], limits, 0, wording=self._wording)
+                for name, worker in spoken.items()
             )
             if len(spoken) > 1
             else (),

@@ -109,3 +109,9 @@ class Evidence:
 
     exhausted: tuple[int, ...] = ()
     """Lines that say a pool ran out at run time."""
+
+    state_slots: int | None = None
+    """K of the smallest worker, where metrics state it."""
+
+    kv_tokens: int | None = None
+    """T of the smallest worker, where metrics state it."""

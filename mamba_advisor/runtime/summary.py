@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from mamba_advisor.runtime.bins import bin_middle, percentile
 from mamba_advisor.runtime.model import Spread, WorkerEvidence
 from mamba_advisor.runtime.tally import Cell, Sample, sum_cells
-from mamba_advisor.runtime.verdict import Events, Limits, judge, judge_filling
+from mamba_advisor.runtime.verdict import (
+    Events,
+    Limits,
+    Wording,
+    judge,
+    judge_filling,
+)
 from mamba_advisor.runtime.worker import Worker
 
 LOW, HIGH = 0.1, 0.9
@@ -29,8 +35,8 @@ class _LeftOut:
     def lines(self) -> int:
         return self.before_ready + self.idle + self.quiet
 
-    def sentence(self) -> str:
-        """Say what was left out, nothing when nothing was."""
+    def sentence(self, unit: str) -> str:
+        """Say how many *unit* were left out and why, nothing when none was."""
         reasons = [
             f"{count:,} {why}"
             for count, why in (
@@ -46,7 +52,7 @@ class _LeftOut:
         ]
         if not reasons:
             return ""
-        noun = "decode line" if self.lines == 1 else "decode lines"
+        noun = unit if self.lines == 1 else f"{unit}s"
         return f"{self.lines:,} {noun} left out: {', '.join(reasons)}"
 
 
@@ -55,6 +61,8 @@ def summarise(
     workers: Sequence[Worker],
     limits: Limits,
     state_exhausted: int,
+    *,
+    wording: Wording,
     eviction_hint: str = "",
 ) -> WorkerEvidence:
     """Return what *workers* have shown, pooled line by line.
@@ -67,6 +75,7 @@ def summarise(
         workers: One worker, or all of them.
         limits: What the boot says about admission.
         state_exhausted: Lines that say the state slots ran out.
+        wording: What the evidence consists of.
         eviction_hint: For `WorkerEvidence.eviction_hint`.
     """
     for worker in workers:
@@ -74,7 +83,7 @@ def summarise(
     cells = [cell for worker in workers for cell in worker.decode.busy()]
     events = Events(sum(_retractions(worker) for worker in workers), state_exhausted)
     if any(worker.decode.lines for worker in workers):
-        hot_pool, hot_why = judge(cells, limits, events)
+        hot_pool, hot_why = judge(cells, limits, events, wording)
         shown = cells
         samples = sum(cell.lines for cell in cells)
     else:
@@ -91,7 +100,7 @@ def summarise(
         worker=name,
         samples=samples,
         left_out=left_out.lines,
-        left_out_why=left_out.sentence(),
+        left_out_why=left_out.sentence(wording.unit),
         avg_context=_per_request(total.sample),
         context=_context(total.sample),
         running=_running(shown, max(_peak(worker, samples) for worker in workers)),
@@ -162,8 +171,11 @@ def _context(sample: Sample) -> Spread | None:
     """Return the spread of the context over lines, weighted by requests."""
     if not sample.running:
         return None
+    mean = sample.tokens / sample.running
+    if len(sample.contexts) == 1:
+        return Spread(mean, sample.max_context, mean, mean)
     return Spread(
-        sample.tokens / sample.running,
+        mean,
         sample.max_context,
         float(bin_middle(percentile(sample.contexts, LOW))),
         float(bin_middle(percentile(sample.contexts, HIGH))),

@@ -81,6 +81,22 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Wording:
+    """What the evidence consists of, and how many of it must agree."""
+
+    unit: str = "decode line"
+    min_lines: int = MIN_LINES
+
+    @property
+    def noun(self) -> str:
+        """What shares are of."""
+        return f"of {self.unit}s"
+
+
+DECODE_LINES = Wording()
+
+
+@dataclass(frozen=True, slots=True)
 class Events:
     """Lines other than batch lines that tell of a full pool."""
 
@@ -90,7 +106,10 @@ class Events:
 
 
 def judge(
-    cells: Sequence[Cell], limits: Limits, events: Events
+    cells: Sequence[Cell],
+    limits: Limits,
+    events: Events,
+    wording: Wording = DECODE_LINES,
 ) -> tuple[HotPool | None, str]:
     """Decide from decode lines which pool is short.
 
@@ -98,6 +117,7 @@ def judge(
         cells: The decode lines that count, by running requests.
         limits: What the boot says about admission.
         events: Retractions and failed allocations.
+        wording: What the lines are, where they are no log lines.
 
     Returns:
         The pool and why; None and why not where neither is short.
@@ -108,21 +128,21 @@ def judge(
         return "state", (
             f"the server ran out of state slots {_times(events.state_exhausted)}"
         )
-    needed = max(MIN_LINES, HOT_SHARE * total.lines)
+    needed = max(wording.min_lines, HOT_SHARE * total.lines)
     state, kv, both = found["state"], found["kv"], found["both"]
     retracts = events.retractions and (
         events.retractions >= RETRACTION_SHARE * total.lines
     )
     if state.lines >= needed and state.lines > max(kv.lines, both.lines):
-        return "state", _why_state(state, total, limits)
+        return "state", _why_state(state, total, limits, wording.noun)
     if retracts or (kv.lines >= needed and kv.lines >= both.lines):
-        return "kv", _why_kv(kv, total, events)
+        return "kv", _why_kv(kv, total, events, wording.noun)
     if both.lines >= needed:
         return None, (
-            f"both pools filled up together in {_share(both, total)} of decode lines: "
+            f"both pools filled up together in {_share(both, total)} {wording.noun}: "
             "the split is right, only more memory helps"
         )
-    why = _why_neither(found["other"], total, limits, needed)
+    why = _why_neither(found["other"], total, limits, needed, wording.noun)
     if events.retractions:
         why += f"; {_retracted(events)}, too seldom to matter"
     return None, why
@@ -185,8 +205,8 @@ def _name(state_is_full: bool, kv: int) -> str:
     return "kv" if kv != UNKNOWN and kv >= KV_TIGHT else "other"
 
 
-def _why_state(state: Pressure, total: Cell, limits: Limits) -> str:
-    words = f"in {_share(state, total)} of decode lines requests queued"
+def _why_state(state: Pressure, total: Cell, limits: Limits, noun: str) -> str:
+    words = f"in {_share(state, total)} {noun} requests queued"
     if total.kv:
         words += f" while KV stood at {state.kv_percent / state.lines:.0f} %"
     if limits.state_sets_limit:
@@ -197,11 +217,11 @@ def _why_state(state: Pressure, total: Cell, limits: Limits) -> str:
     return f"{words} and the state pool at {state.state_percent / state.lines:.0f} %"
 
 
-def _why_kv(kv: Pressure, total: Cell, events: Events) -> str:
+def _why_kv(kv: Pressure, total: Cell, events: Events, noun: str) -> str:
     reasons = []
     if kv.lines:
         level = kv.kv_percent / kv.lines
-        words = f"in {_share(kv, total)} of decode lines KV stood at {level:.0f} %"
+        words = f"in {_share(kv, total)} {noun} KV stood at {level:.0f} %"
         if total.state:
             words += f" and the state pool at {kv.state_percent / kv.lines:.0f} %"
         reasons.append(words)
@@ -210,7 +230,9 @@ def _why_kv(kv: Pressure, total: Cell, events: Events) -> str:
     return "; ".join(reasons)
 
 
-def _why_neither(other: Pressure, total: Cell, limits: Limits, needed: float) -> str:
+def _why_neither(
+    other: Pressure, total: Cell, limits: Limits, needed: float, noun: str
+) -> str:
     if not total.lines:
         return ""
     if other.lines < needed:
@@ -220,7 +242,7 @@ def _why_neither(other: Pressure, total: Cell, limits: Limits, needed: float) ->
             if counts
         ]
         return "; ".join(["hardly a request queued", *usages])
-    words = f"in {_share(other, total)} of decode lines requests queued"
+    words = f"in {_share(other, total)} {noun} requests queued"
     if total.kv:
         words += f" while KV stood at {other.kv_percent / other.lines:.0f} %"
     if total.state:
