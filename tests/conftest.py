@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import subprocess
 import sys
@@ -14,7 +13,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
-PLUGINS = "mamba_advisor.parsers"
 
 
 @pytest.fixture
@@ -37,15 +35,7 @@ def golden() -> Callable[[Path, str], None]:
 @pytest.fixture(autouse=True)
 def no_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hide dialect plug-ins that happen to be installed where the tests run."""
-    real = importlib.metadata.entry_points
-
-    def entry_points(**params: Any) -> Any:
-        found = real(**params)
-        if params.get("group") == PLUGINS:
-            return type(found)()
-        return found
-
-    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
+    monkeypatch.setattr("mamba_advisor.catalog.entry_points", lambda *, group: ())
 
 
 @pytest.fixture(autouse=True)

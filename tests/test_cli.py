@@ -50,7 +50,7 @@ def test_help(option: str) -> None:
     assert all(f"\n  {name} " in shown.output for name in COMMANDS)
 
 
-@pytest.mark.parametrize("columns", ["20", "60", "100", "300"])
+@pytest.mark.parametrize("columns", ["20", "80", "100", "300"])
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_fits(command: str, columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Help texts of every command fit the terminal, and at most 100 columns."""
@@ -59,7 +59,7 @@ def test_help_fits(command: str, columns: str, monkeypatch: pytest.MonkeyPatch) 
     shown = call(*command.split(), "--help")
 
     assert 0 == shown.exit_code
-    if int(columns) >= 60:
+    if int(columns) >= 80:
         assert max(map(len, shown.output.splitlines())) <= min(int(columns), 100)
 
 

@@ -11,6 +11,7 @@ from mamba_advisor.cli import values
 from mamba_advisor.cli.declared import Declared, count, declare, tokens
 from mamba_advisor.cli.options import Command, Option, advising
 from mamba_advisor.cli.show import finish
+from mamba_advisor.errors import TooLittleError
 
 if TYPE_CHECKING:
     from mamba_advisor.cli.call import Options
@@ -111,7 +112,11 @@ def command(
     plan = make_plan(model, wanted)
     task = options.task()
     advice = advise_plan(plan, options.workload, sweep=task.sweep, curves=task.curves)
-    finish(ctx, [Outcome(plan.boot.source.name, advice)], options)
+    error = ""
+    if plan.missing:
+        error = f"no memory to split is known: give {' and '.join(plan.missing)}"
+    status = TooLittleError.exit_code if error else 0
+    finish(ctx, [Outcome(plan.boot.source.name, advice, error, status)], options)
 
 
 def _plan_options(options: Options, given: dict[str, Any]) -> PlanOptions:

@@ -93,7 +93,8 @@ def _tells(outcome: Outcome, options: Options) -> bool:
     """Return whether a report on *outcome* tells more than its error does."""
     if options.format in {"json", "flags"} or not outcome.error:
         return True
-    return outcome.advice is not None and outcome.advice.boot.runtime is not None
+    advice = outcome.advice
+    return advice is not None and (advice.is_plan or advice.boot.runtime is not None)
 
 
 def page(advices: Sequence[Advice], options: Options, descriptor: int = 1) -> str:
