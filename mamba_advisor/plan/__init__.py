@@ -1,0 +1,16 @@
+"""Before the first boot: a config and arguments become a sizing problem."""
+
+from mamba_advisor.plan.change import Answer, Attempt, Step, least_change
+from mamba_advisor.plan.make import make_plan
+from mamba_advisor.plan.model import Plan
+from mamba_advisor.plan.options import PlanOptions
+
+__all__ = [
+    "Answer",
+    "Attempt",
+    "Plan",
+    "PlanOptions",
+    "Step",
+    "least_change",
+    "make_plan",
+]
