@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
@@ -50,6 +50,12 @@ class Task:
 
     config: str | None = None
     """A model's ``config.json``, whose geometry makes rounded figures exact."""
+
+    server: str | None = None
+    """A running server, whose arguments count where the log states none."""
+
+    metrics: str | None = None
+    """Its metrics, as evidence of its load in place of the log's batch lines."""
 
     sweep: bool = False
     curves: bool = False
@@ -92,7 +98,7 @@ def analyze_one(source: str, task: Task) -> tuple[Outcome, ...]:
         where the log cannot be read or holds no boot.
     """
     try:
-        return tuple(_advise(source, boot, task) for boot in _boots(source, task))
+        return tuple(advise_boot(source, boot, task) for boot in _boots(source, task))
     except MambaAdvisorError as error:
         return (Outcome(source, None, str(error), error.exit_code),)
     except OSError as error:
@@ -218,19 +224,26 @@ def _boots(source: str, task: Task) -> Sequence[Boot]:
     return boots[number - 1 : number]
 
 
-def _advise(source: str, boot: Boot, task: Task) -> Outcome:
-    """Return the advice on *boot*, with what it lacks."""
-    from mamba_advisor.advice.engine import advise
+def advise_boot(source: str, boot: Boot, task: Task) -> Outcome:
+    """Return the advice on *boot* of *source*, with what it lacks.
+
+    Raises:
+        ConfigError: The config of *task* is unusable.
+        InputError: The config, the server or its metrics cannot be read.
+        NotHybridError: The config is not one of a hybrid.
+    """
     from mamba_advisor.boot.demands import require_pools
 
-    advice = advise(
-        boot,
-        task.workload,
-        task.overrides,
-        geometries=_geometries(boot, task),
-        sweep=task.sweep,
-        curves=task.curves,
-    )
+    if task.server is not None and boot.source.lines:
+        from mamba_advisor.live import with_arguments
+
+        boot = with_arguments(boot, task.server)
+    advice = _advice(boot, task)
+    if task.metrics is not None:
+        from mamba_advisor.live import load_of
+
+        boot = replace(boot, runtime=load_of(task.metrics, advice))
+        advice = _advice(boot, task)
     if boot.outcome == "failed":
         return Outcome(source, advice, "", FAILED_BOOT)
     try:
@@ -238,6 +251,19 @@ def _advise(source: str, boot: Boot, task: Task) -> Outcome:
     except (NotHybridError, TooLittleError) as error:
         return Outcome(source, advice, str(error), error.exit_code)
     return Outcome(source, advice)
+
+
+def _advice(boot: Boot, task: Task) -> Advice:
+    from mamba_advisor.advice.engine import advise
+
+    return advise(
+        boot,
+        task.workload,
+        task.overrides,
+        geometries=_geometries(boot, task),
+        sweep=task.sweep,
+        curves=task.curves,
+    )
 
 
 def _geometries(boot: Boot, task: Task) -> Sequence[Hypothesis]:

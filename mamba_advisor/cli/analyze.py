@@ -44,9 +44,18 @@ def command(
     from mamba_advisor.cli.sources import expand
 
     sources = expand(logs)
+    task = options.task()
+    if not sources and options.server is not None:
+        from mamba_advisor.fleet import advise_boot
+        from mamba_advisor.live import boot_of_server
+
+        boot = boot_of_server(options.server, options.metrics)
+        finish(ctx, [advise_boot(options.server, boot, task)], options)
     if not sources:
         raise click.UsageError("Missing argument 'LOG...'.", ctx)
-    found = _analyzed(sources, options.task(), cluster)
+    if len(sources) > 1 and (options.server or options.metrics):
+        raise click.UsageError("--server and --metrics go with one log.", ctx)
+    found = _analyzed(sources, task, cluster)
     outcomes = list(chain.from_iterable(_with_progress(found, len(sources), options)))
     finish(ctx, outcomes, options)
 

@@ -48,6 +48,8 @@ class Options:
             self.parsers,
             self.boot,
             self.config,
+            self.server,
+            self.metrics,
             sweep=self.sweep,
             curves=self.plot is not None or self.format in {"table", "json"},
         )
