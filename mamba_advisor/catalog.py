@@ -1,0 +1,202 @@
+"""Where dialects come from, and which one wins."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mamba_advisor.dialect import entries, parse, sketch
+from mamba_advisor.errors import DialectError
+from mamba_advisor.pattern import Dialect, Entry
+from mamba_advisor.selftest import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLUGIN_GROUP = "mamba_advisor.parsers"
+"""Entry points of packages whose ``*.toml`` files are dialects."""
+
+
+class Catalog:
+    """The patterns in force."""
+
+    __slots__ = ("edited", "entries", "exact", "problems", "texts")
+
+    def __init__(
+        self,
+        shelves: Iterable[Sequence[Entry]],
+        texts: dict[str, tuple[str, str]],
+        problems: Sequence[DialectError] = (),
+    ) -> None:
+        self.entries = tuple(entry for shelf in shelves for entry in shelf)
+        self.exact = _by_anchor(entry for entry in self.entries if not entry.edited)
+        """Anchor -> the patterns with it, for lines as SGLang prints them."""
+
+        self.edited = _by_anchor(entry for entry in self.entries if entry.edited)
+        """Anchor -> the patterns with it, for lines that a person has changed."""
+
+        self.problems = tuple(problems)
+        """Plug-ins that were left out, and why."""
+
+        self.texts = texts
+        """Name of a dialect -> (where it comes from, its file's content)."""
+
+    def dialects(self) -> list[Dialect]:
+        """Return every dialect in full, in the order in which they are tried."""
+        return [parse(text, where) for where, text in self.texts.values()]
+
+
+def load_catalog(files: Sequence[Path] = (), *, plugins: bool = True) -> Catalog:
+    """Collect the dialects: built-in, installed plug-ins, then *files*.
+
+    Args:
+        files: Further dialect files; they must be sound.
+        plugins: Look for installed packages that bring dialects.
+
+    Returns:
+        The catalog.  Of dialects with the same name the later one counts.  A
+        plug-in that is not sound is left out and named in `Catalog.problems`.
+
+    Raises:
+        DialectError: One of *files* cannot be read, or is not sound; or the
+            built-in dialects are missing.
+    """
+    shelves: dict[str, Sequence[Entry]] = {}
+    texts: dict[str, tuple[str, str]] = {}
+    problems: list[DialectError] = []
+    for where, text in builtin_files():
+        shelf = sketch(text, where)
+        shelves[shelf[0].dialect] = shelf
+        texts[shelf[0].dialect] = (where, text)
+    for where, text in _plugin_files(problems) if plugins else ():
+        try:
+            dialect = load(text, where)
+        except DialectError as error:
+            problems.append(error)
+        else:
+            shelves[dialect.name] = entries(dialect)
+            texts[dialect.name] = (where, text)
+    for file in files:
+        text = read_file(file)
+        dialect = load(text, str(file))
+        shelves[dialect.name] = entries(dialect)
+        texts[dialect.name] = (str(file), text)
+    return Catalog(shelves.values(), texts, problems)
+
+
+def read_file(file: Path) -> str:
+    """Return the content of a dialect file.
+
+    Raises:
+        DialectError: It cannot be read, or is not UTF-8.
+    """
+    try:
+        with open(file, encoding="utf-8") as stream:
+            return stream.read()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DialectError(str(file), f"cannot be read: {reason}") from error
+    except ValueError as error:  # not UTF-8, or a NUL in the path
+        raise DialectError(repr(str(file)), f"cannot be read: {error}") from error
+
+
+def builtin_files() -> Iterator[tuple[str, str]]:
+    """Yield (name, content) of the dialects that this package ships.
+
+    An installed package carries them inside itself.  A checkout keeps them beside
+    the package, which is where an editable install finds them.
+
+    Raises:
+        DialectError: Neither place exists; the installation is broken.
+    """
+    package = os.path.dirname(os.path.abspath(__file__))
+    checkout = os.path.dirname(package)
+    folder = os.path.join(package, "parsers")
+    if not os.path.isdir(folder) and os.path.isfile(
+        os.path.join(checkout, "pyproject.toml")
+    ):
+        folder = os.path.join(checkout, "parsers")
+    if os.path.isdir(folder):
+        # Plain files cost a fifth of importlib.resources at start-up.
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".toml"):
+                with open(os.path.join(folder, name), encoding="utf-8") as stream:
+                    yield name, stream.read()
+        return
+    from importlib.resources import files
+
+    packaged = files("mamba_advisor") / "parsers"
+    if not packaged.is_dir():  # not even inside a zipped package
+        raise DialectError("mamba_advisor", "its own dialects are missing")
+    for file in sorted(packaged.iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".toml"):
+            yield file.name, file.read_text(encoding="utf-8")
+
+
+def entry_points(*, group: str) -> Sequence[Any]:
+    """Return the installed entry points of *group*.
+
+    Packages are only looked at in full when one of them announces the group:
+    `importlib.metadata` alone takes longer than reading a boot log.  The current
+    directory is not an installation.
+    """
+    here = os.getcwd()
+    folders = [folder for folder in sys.path if folder not in ("", here)]
+    if not any(_announces(folder, group.encode()) for folder in folders):
+        return ()
+    from importlib.metadata import distributions
+
+    return [
+        point
+        for package in distributions(path=folders)
+        for point in package.entry_points
+        if point.group == group
+    ]
+
+
+def _announces(folder: str, group: bytes) -> bool:
+    """Return whether a package installed in *folder* may announce *group*."""
+    try:
+        names = os.listdir(folder)
+    except NotADirectoryError:
+        return True  # a zip file: let importlib.metadata look
+    except OSError:
+        return False
+    for name in names:
+        if name.endswith((".dist-info", ".egg-info")):
+            try:
+                with open(os.path.join(folder, name, "entry_points.txt"), "rb") as file:
+                    if group in file.read(1 << 20):
+                        return True
+            except OSError:
+                continue
+    return False
+
+
+def _plugin_files(problems: list[DialectError]) -> Iterator[tuple[str, str]]:
+    """Yield (where, content) of the dialects of installed plug-ins."""
+    for point in entry_points(group=PLUGIN_GROUP):
+        where = f"plug-in {point.name}"
+        try:
+            from importlib.resources import files
+
+            folder = files(point.load())
+            found = sorted(
+                (file for file in folder.iterdir() if file.name.endswith(".toml")),
+                key=lambda file: file.name,
+            )
+            texts = [(file.name, file.read_text(encoding="utf-8")) for file in found]
+        except Exception as error:
+            reason = f"cannot be loaded: {type(error).__name__}: {error}"
+            problems.append(DialectError(where, reason))
+            continue
+        yield from ((f"{where}, {name}", text) for name, text in texts)
+
+
+def _by_anchor(found: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
+    table: dict[str, tuple[Entry, ...]] = {}
+    for entry in found:
+        table[entry.anchor] = (*table.get(entry.anchor, ()), entry)
+    return table

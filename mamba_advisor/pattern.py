@@ -1,0 +1,241 @@
+"""Patterns of log lines: what one is, and how it reads a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from mamba_advisor.errors import DialectError
+from mamba_advisor.facts import Value
+from mamba_advisor.measured import UNITS, Measured
+from mamba_advisor.server_args import parse_arguments
+
+KINDS = frozenset({"arguments", "count", "flag", "list", "number", "size", "text"})
+"""Kinds of fields; see `convert`."""
+
+MATCH_TIMEOUT_S = 0.25
+"""A pattern from outside that takes longer on one line is stopped."""
+
+MAX_TEXT = 300
+"""Characters kept of a text field."""
+
+_COUNT = re.compile(r"-?\d{1,18}")
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,18})?")
+_SEPARATORS = re.compile("[,_'\u2019\u00a0\u2009\u202f](?=\\d{3})")
+_FALSE = frozenset({"false", "0", "no", "off", "none", ""})
+
+
+Search = Callable[[str], "re.Match[str] | None"]
+"""A compiled regex's search; it raises `TimeoutError` when it has a fuse."""
+
+
+class Field(NamedTuple):
+    """How a named group of a regex becomes a fact."""
+
+    group: str
+    fact: str
+    kind: str
+    """One of `KINDS`."""
+
+    unit: str = ""
+    """A key of `UNITS` for sizes, else empty."""
+
+
+class Sample(NamedTuple):
+    """A line, and the facts that the file must read from it."""
+
+    line: str
+    facts: Mapping[str, Any]
+    """Fact -> value as TOML has it; sizes as ``"0.09 GiB"``."""
+
+
+class Pattern(NamedTuple):
+    """One kind of line in one wording."""
+
+    name: str
+    event: str
+    """Kind of line; the wordings of several releases share one."""
+
+    regex: str
+    anchor: str
+    """Text that every such line contains; empty: try every line."""
+
+    versions: tuple[str, str]
+    """First and last release with the wording, empty for an open end."""
+
+    source: str
+    """Where SGLang prints it."""
+
+    fields: tuple[Field, ...]
+    constants: Mapping[str, Value]
+    """Facts that the wording itself states."""
+
+    samples: tuple[Sample, ...]
+
+
+class Dialect(NamedTuple):
+    """A file of patterns."""
+
+    name: str
+    title: str
+    where: str
+    """Its path, or the package and file, for messages."""
+
+    patterns: tuple[Pattern, ...]
+    rejects: tuple[str, ...] = ()
+    """Lines that no pattern may read."""
+
+    edited: bool = False
+    """Its patterns read lines that a person has changed."""
+
+    rank: int = 0
+    """Of two patterns that read one event from a line the higher rank wins."""
+
+
+class Hit(NamedTuple):
+    """What a pattern read from a line."""
+
+    facts: Mapping[str, Value]
+    start: int
+    """Where the match starts in the text."""
+
+    end: int
+    """Where it ends."""
+
+    may_go_on: bool
+    """The wording's optional tail is missing: the next line may hold it."""
+
+
+class Entry:
+    """A pattern ready to run; parsed and compiled when it is first needed."""
+
+    __slots__ = (
+        "_compile",
+        "_last",
+        "_make",
+        "_pattern",
+        "_search",
+        "anchor",
+        "dialect",
+        "edited",
+        "rank",
+        "where",
+    )
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        anchor: str,
+        make: Callable[[], Pattern],
+        compile: Callable[[Pattern, str], tuple[Search, int]],  # noqa: A002
+    ) -> None:
+        self.dialect = dialect.name
+        self.where = dialect.where
+        self.edited = dialect.edited
+        self.rank = dialect.rank
+        self.anchor = anchor
+        self._make = make
+        self._compile = compile
+        self._pattern: Pattern | None = None
+        self._search: Search | None = None
+        self._last = 0
+
+    @property
+    def pattern(self) -> Pattern:
+        """The pattern itself."""
+        if self._pattern is None:
+            self._pattern = self._make()
+        return self._pattern
+
+    def read(self, text: str, lines: tuple[int, ...] = ()) -> Hit | None:
+        """Read a line.
+
+        Args:
+            text: The line without its prefix.
+            lines: Numbers of the lines that *text* stands on; sizes carry them.
+
+        Returns:
+            None when the pattern does not read the line, or a field does not
+            convert, or (edited dialects) no field took part.
+
+        Raises:
+            DialectError: The regex does not compile, or it took longer than
+                `MATCH_TIMEOUT_S`.
+        """
+        pattern = self.pattern
+        if self._search is None:
+            self._search, self._last = self._compile(pattern, self.where)
+        try:
+            found = self._search(text)
+        except TimeoutError as error:
+            place = f" on line {lines[0]}" if lines else ""
+            reason = (
+                f"pattern {pattern.name!r}: took longer than "
+                f"{MATCH_TIMEOUT_S:g} s{place}"
+            )
+            hint = "bound the gaps, and do not nest repeats"
+            raise DialectError(self.where, reason, hint) from error
+        if found is None:
+            return None
+        facts: dict[str, Value] = dict(pattern.constants)
+        taken = 0
+        for field in pattern.fields:
+            if (part := found.group(field.group)) is None:
+                continue
+            value = convert(field, part, lines, typed=self.edited)
+            if value is None:
+                return None
+            facts[field.fact] = value
+            taken += 1
+        if self.edited and pattern.fields and not taken:
+            return None
+        may_go_on = self._last > 0 and found.group(self._last) is None
+        return Hit(facts, found.start(), found.end(), may_go_on)
+
+
+def convert(
+    field: Field, text: str, lines: tuple[int, ...] = (), *, typed: bool = False
+) -> Value:
+    """Turn the text of a group into the value of a fact.
+
+    Args:
+        field: Says the kind and, for sizes, the unit.
+        text: What the group matched.
+        lines: Log lines that a size rests on.
+        typed: A person typed the figure: a size without decimals is good to half
+            a unit, not exact.
+
+    Returns:
+        A count as int (thousands separators dropped), a size as `Measured`, a
+        number as float, a flag as bool (false for ``False``, ``0``, ``no``,
+        ``off``, ``None``, else true), a list as a tuple of ints, arguments as a
+        mapping; None when *text* is not of that kind.
+    """
+    value: Value
+    match field.kind:
+        case "count":
+            digits = _SEPARATORS.sub("", text)
+            value = int(digits) if _COUNT.fullmatch(digits) else None
+        case "size":
+            value = _size(text, field.unit, lines, typed)
+        case "number":
+            value = float(text) if _NUMBER.fullmatch(text) else None
+        case "flag":
+            value = text.strip().lower() not in _FALSE
+        case "list":
+            value = tuple(map(int, re.findall(r"-?\d{1,18}", text)[:4096]))
+        case "arguments":
+            value = parse_arguments(text, scalars_only=typed) or None
+        case _:
+            value = text.strip()[:MAX_TEXT]
+    return value
+
+
+def _size(text: str, unit: str, lines: tuple[int, ...], typed: bool) -> Measured | None:
+    if not _NUMBER.fullmatch(text):
+        return None
+    if typed and "." not in text and unit != "B":
+        middle, half = int(text) * UNITS[unit], UNITS[unit] // 2
+        return Measured(middle, max(0, middle - half), middle + half, lines)
+    return Measured.from_text(text, unit, lines)

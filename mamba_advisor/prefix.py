@@ -1,0 +1,304 @@
+"""What stands before a message: SGLang's prefix, and what collectors put before it.
+
+A physical line becomes `Spoken` pieces.  Nothing here knows a message; whether facts
+may be taken from one is decided in `trust.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from mamba_advisor.facts import Rank
+
+MAX_LAYERS = 8
+"""Wrappers taken off one line; more is no log."""
+
+NO_RANK = Rank()
+"""A line without tags."""
+
+_TAG = r"[A-Z][A-Z_]{0,11}\d{1,6}(?:(?:\.\.|[-–…~])(?:[A-Z][A-Z_]{0,11})?\d{1,6})?"
+_KNOWN = (
+    r"(?:DP|PP|TP|EP|CP|DCP|SP|ATTN_CP|ATTN_TP|MOE_DP|MOE_TP)"
+    r"\d{1,6}(?:(?:\.\.|[-–…~])(?:[A-Z]{2}|[A-Z]{3,4}_[A-Z]{2})?\d{1,6})?"
+)
+_TIME = r"(?:\d{4}[-/]\d\d[-/]\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d{3,6})?"
+SGLANG = re.compile(
+    rf"\[(?:(?P<stamp>{_TIME})(?P<tags>(?: {{1,2}}{_TAG}){{0,8}})"
+    rf"|(?P<bare>{_KNOWN}(?: {_KNOWN}){{0,7}}))\] ?"
+)
+"""SGLang's own prefix, tags in any order; tags alone where a person cut the time."""
+
+_AHEAD = r"(?=\[(?:\d{4}[-/]|\d\d:\d\d:|[DTPE]P\d))"
+_WORD = r"[\w.\-]{1,120}"
+_ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
+_SYSLOG_TIME = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})?"
+_LAYERS = (
+    ("frame", "│┃║▏▕┆┊╎╏▌|", "", re.compile(r"[│┃║▏▕┆┊╎╏▌]+ ?|\|+ ")),
+    (
+        "markdown",
+        ">*+•–-`0123456789",
+        "",
+        re.compile(r"(?:> ?)+|[*+•–-] +|\d{1,3}[.)] +|`+|\*\*(?=\S)"),
+    ),
+    ("kubectl", "[", "/", re.compile(rf"\[(?P<who>{_WORD}(?:/{_WORD}){{1,3}})\] ?")),
+    (
+        "launcher",
+        "[",
+        "]",
+        re.compile(r"\[(?:rank|default)\d{1,6}\]:? |\[\d{1,6},\d{1,6}\]<std\w{3}>: ?"),
+    ),
+    (
+        "ray",
+        "(",
+        "pid=",
+        re.compile(
+            r"\((?:(?P<who>[\w.:#\-]{1,120}(?: [\w.:#\-]{1,120})?) )?"
+            r"pid=\d{1,10}(?:, ip=[\w.:]{1,60})?\) ?"
+        ),
+    ),
+    (
+        "logger",
+        "DIWEC",
+        ":",
+        re.compile(r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]{1,120}:"),
+    ),
+    (
+        "journal",
+        "",
+        ": ",
+        re.compile(
+            rf"(?:{_SYSLOG_TIME}|{_ISO}) \S{{1,120}} "
+            r"(?P<who>[^\s\[\]:|]{1,120})(?:\[\d{1,10}\])?: "
+        ),
+    ),
+    ("time", "", ":", re.compile(rf"(?:{_ISO}|{_SYSLOG_TIME}) (?=\S)")),
+    (
+        "compose",
+        "",
+        "| ",
+        re.compile(rf"(?P<who>{_WORD}?)(?: {{2,120}}\| | ?\| {_AHEAD})"),
+    ),
+    ("launcher", "0123456789", ": [", re.compile(rf"\d{{1,6}}: {_AHEAD}")),
+    (
+        "words",
+        "",
+        "[",
+        re.compile(rf"(?P<who>{_WORD}(?:[ /:]{{1,3}}{_WORD}){{0,3}}):? {_AHEAD}"),
+    ),
+)
+"""(kind, first characters or empty for a letter or digit, text inside, head)."""
+
+_ANSI = re.compile(
+    r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]"
+    r"|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|\x1b[@-_]?"
+)
+_BAR = re.compile(r"[^\[\]'\"=]{0,200}?\d{1,3}%(?:\|| ?Completed ?\|)")
+_GLUE = re.compile(rf"(?:it/s|s/it)\](?=\[{_TIME})")
+_TAIL = re.compile(r"[ \t]*[│┃║▕┆┊╎╏|`]+[ \t]*$")
+_JSON_TEXT = ("log", "message", "msg", "textPayload")
+_JSON_WHO = ("container_name", "pod_name", "pod", "container", "service", "host")
+_JSON_TIME = ("time", "timestamp", "@timestamp", "ts")
+
+
+class Spoken(NamedTuple):
+    """One message, and who said it when."""
+
+    message: str
+    """Without prefix, collector's head and leading blanks."""
+
+    rank: Rank = NO_RANK
+    last_rank: Rank | None = None
+    speaker: str = ""
+    stamp: str = ""
+    is_stamped: bool = False
+    """SGLang's own prefix stands before it."""
+
+    is_indented: bool = False
+    """Blanks stand before it, as in a traceback or a wrapped line."""
+
+    is_glued: bool = False
+    """A progress bar stands before its prefix on the same physical line."""
+
+    layers: str = ""
+    """Kinds of the collectors' heads, outermost first: how this log is wrapped."""
+
+
+def peel(text: str) -> Iterator[Spoken]:
+    r"""Split a physical line into what processes wrote, and read the prefixes.
+
+    Args:
+        text: The line without its newline.  A ``\r`` inside ends a progress bar.
+
+    Yields:
+        One `Spoken` for each part that is no bare progress bar.  A part after a bar
+        counts only where SGLang's time follows the bar's ``it/s]`` directly.
+    """
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    for part in text.split("\r") if "\r" in text else (text,):
+        if "%" in part and part[:1] != "[" and _BAR.match(part):
+            if glue := _GLUE.search(part):
+                yield from _peel_part(part[glue.end() :], is_glued=True)
+        elif part:
+            yield from _peel_part(part)
+    if not text:
+        yield Spoken("")
+
+
+class _Head:
+    """What was taken off a part so far."""
+
+    __slots__ = ("is_glued", "is_indented", "layers", "speaker", "stamp")
+
+    def __init__(self, is_glued: bool) -> None:
+        self.is_glued = is_glued
+        self.is_indented = False
+        self.speaker = self.stamp = self.layers = ""
+
+    def add(self, kind: str, who: str | None = None) -> None:
+        """Note a layer of *kind*, and whom it names."""
+        self.layers = f"{self.layers},{kind}" if self.layers else kind
+        if who:
+            self.speaker = f"{self.speaker}/{who}" if self.speaker else who
+
+
+def _peel_part(text: str, *, is_glued: bool = False) -> Iterator[Spoken]:
+    """Take the layers off one part; a JSON record may hold several lines."""
+    head = _Head(is_glued)
+    for _ in range(MAX_LAYERS):
+        stripped = text.lstrip(" \t\ufeff\u200b")
+        if blanks := len(text) - len(stripped):
+            head.is_indented = blanks > 1 or text[0] == "\t"
+            text = stripped
+        if text[:1] == "[" and (own := SGLANG.match(text)):
+            yield _stamped(own, text, head)
+            return
+        if text[:1] == "{" and (record := _json_record(text)):
+            head.add("json", record.who)
+            head.stamp = record.when
+            for line in record.lines:
+                yield from _peel_json_line(line, head)
+            return
+        layer = _outermost(text)
+        if layer is None:
+            break
+        kind, match = layer
+        head.add(kind, match.groupdict().get("who"))
+        head.is_indented = False
+        if kind == "time":
+            head.stamp = match.group().strip()
+        text = text[match.end() :]
+        if kind in ("frame", "markdown"):
+            text = _TAIL.sub("", text)
+    yield _unstamped(text, head)
+
+
+def _outermost(text: str) -> tuple[str, re.Match[str]] | None:
+    """Return the kind and the match of the head that *text* starts with."""
+    initial = text[:1]
+    for kind, first, inside, pattern in _LAYERS:
+        if (
+            (initial in first if first else initial.isalnum())
+            and inside in text
+            and (match := pattern.match(text))
+        ):
+            return kind, match
+    return None
+
+
+def _stamped(own: re.Match[str], text: str, head: _Head) -> Spoken:
+    """Build the message behind SGLang's prefix *own*."""
+    end = own.end()
+    stamp, tags, bare = own.group("stamp", "tags", "bare")
+    if not tags and not bare and (inner := SGLANG.match(text, end)):
+        # Somebody stamped lines that were stamped already.
+        end = inner.end()
+        stamp, tags, bare = inner.group("stamp", "tags", "bare")
+    rank, last = _ranks(tags or bare or "")
+    return Spoken(
+        text[end:],
+        rank,
+        last,
+        head.speaker,
+        stamp or head.stamp,
+        is_stamped=True,
+        is_indented=head.is_indented,
+        is_glued=head.is_glued,
+        layers=head.layers,
+    )
+
+
+def _unstamped(text: str, head: _Head) -> Spoken:
+    """Build a message without SGLang's prefix."""
+    return Spoken(
+        text,
+        speaker=head.speaker,
+        stamp=head.stamp,
+        is_indented=head.is_indented,
+        is_glued=head.is_glued,
+        layers=head.layers,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _ranks(tags: str) -> tuple[Rank, Rank | None]:
+    """Return the rank of *tags*, and the last one where a range is printed."""
+    tags = tags.strip()
+    if not tags:
+        return NO_RANK, None
+    first, last = dict[str, int](), dict[str, int]()
+    for name, low, high in re.findall(
+        r"([A-Z][A-Z_]*?)(\d+)(?:(?:\.\.|[-–…~])[A-Z_]*(\d+))?", tags
+    ):
+        first[name] = int(low)
+        last[name] = int(high or low)
+    rank = Rank(first.get("DP", -1), first.get("PP", -1), first.get("TP", -1), tags)
+    if first == last:
+        return rank, None
+    return rank, Rank(last.get("DP", -1), last.get("PP", -1), last.get("TP", -1), tags)
+
+
+class _Record(NamedTuple):
+    """The parts of a collector's JSON record that matter."""
+
+    lines: list[str]
+    who: str
+    when: str
+
+
+def _json_record(text: str) -> _Record | None:
+    """Return a collector's JSON record, None for other text."""
+    if not text.startswith(('{"', "{ ")) or not text.rstrip().endswith("}"):
+        return None
+    import json
+
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict) or not (message := _first(record, _JSON_TEXT)):
+        return None
+    places = (record, record.get("kubernetes"), record.get("labels"))
+    who = next(filter(None, (_first(place, _JSON_WHO) for place in places)), "")
+    return _Record(message.splitlines(), who[:120], _first(record, _JSON_TIME)[:40])
+
+
+def _first(place: object, keys: tuple[str, ...]) -> str:
+    """Return the first string that *place* holds under *keys*, else empty."""
+    if not isinstance(place, dict):
+        return ""
+    return next((place[key] for key in keys if isinstance(place.get(key), str)), "")
+
+
+def _peel_json_line(line: str, head: _Head) -> Iterator[Spoken]:
+    """Read SGLang's prefix of a line inside a JSON record."""
+    plain = _ANSI.sub("", line)
+    if own := SGLANG.match(plain):
+        yield _stamped(own, plain, head)
+    else:
+        text = plain.lstrip()
+        head.is_indented = len(plain) - len(text) > 1
+        yield _unstamped(text, head)

@@ -1,0 +1,377 @@
+"""Lines × dialects -> readings: what each line of a log states.
+
+The reader is the plain one, line by line.  A scanner may read the hot lines of a
+serving server itself and hand every other line to `LineReader.feed`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mamba_advisor.catalog import Catalog
+from mamba_advisor.facts import Reading, Value
+from mamba_advisor.joining import Hits, Join, Part
+from mamba_advisor.logfile import RawLog, iter_lines, open_log
+from mamba_advisor.merging import MAX_EXCERPT, merge
+from mamba_advisor.pattern import Entry
+from mamba_advisor.prefix import Spoken, peel
+from mamba_advisor.trust import Trust
+
+SIZING_EVENTS = frozenset(
+    {
+        *("state-pool", "kv-pool", "summary", "capped", "reduced", "weights-end"),
+        *("server-args", "unified-banner", "unified-subpool", "replayssm-rings"),
+        *("checkpoint-pool", "pool-end", "post-capture-tokens", "swa-pool"),
+    }
+)
+"""Events whose unknown wordings are worth a word to the user."""
+
+MAX_MESSAGE = 65536
+"""Characters of a message that patterns see."""
+
+SHORTEST_KEY = 8
+"""Anchors shorter than this are no key words."""
+
+LONGEST_LEAD = 40
+"""Characters that may stand before the key words of an unknown wording."""
+
+
+class LineReader:
+    """Reads lines one by one; its state is small and bounded.
+
+    Attributes:
+        trust: What the lines so far tell about who speaks.
+        doubtful: Readings marked as doubtful so far.
+    """
+
+    __slots__ = (
+        "_anchors",
+        "_edited",
+        "_exact",
+        "_held",
+        "_join",
+        "_unknown",
+        "doubtful",
+        "trust",
+    )
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._exact = catalog.exact
+        self._edited = catalog.edited
+        self._anchors = sorted(catalog.exact)
+        self._join: Join | None = None
+        self._held: Reading | None = None
+        self._unknown: set[str] = set()
+        self.trust = Trust()
+        self.doubtful = 0
+
+    def feed(
+        self, number: int, line: bytes | str, *, torn: bool = False
+    ) -> list[Reading]:
+        """Read the next physical line.
+
+        Args:
+            number: Its number, counted from 1.
+            line: Its content without the newline.
+            torn: It ends early: the input ends in it, or its rest was dropped.
+
+        Returns:
+            Readings that are certain now, in the order of their lines.  A line that
+            the next one may complete is held back until then; `finish` returns what
+            is held back at the end.
+
+        Raises:
+            DialectError: A pattern from outside takes too long.
+        """
+        text = line if isinstance(line, str) else line.decode("utf-8", "replace")
+        if torn:
+            text = text.rstrip("0123456789.,")
+        found: list[Reading] = []
+        for spoken in peel(text):
+            self._hear(Part(number, spoken, len(text)), found)
+        return found
+
+    def finish(self) -> list[Reading]:
+        """Return the readings held back, and forget the open line."""
+        found: list[Reading] = []
+        while self._join is not None:
+            self._close(found)
+        self._release(found)
+        return found
+
+    def _hear(self, part: Part, found: list[Reading]) -> None:
+        """Read a line, as the continuation of the open one or by itself."""
+        while self._join is not None:
+            if self._continue(part, found):
+                return
+            self._close(found)
+        held = self._held
+        if held is not None and part.number > held.line + held.joined + 1:
+            self._release(found)
+        self._take(part, found)
+
+    def _take(self, part: Part, found: list[Reading]) -> None:
+        """Read a line that continues nothing."""
+        spoken = part.spoken
+        if self.trust.hear(spoken) or not spoken.message:
+            return
+        text = spoken.message[:MAX_MESSAGE]
+        anchors = [anchor for anchor in self._exact if anchor in text]
+        hits = self._read(self._exact, anchors, text, part.number)
+        join = Join(part, text, hits)
+        if hits:
+            is_open = join.is_arguments and text.rstrip()[-1:] not in ")}"
+            if is_open or any(hit.may_go_on for _, hit in hits):
+                self._join = join
+            else:
+                self._emit_all(join, found)
+            return
+        keys = [anchor for anchor in self._edited if anchor in text]
+        join.hits = self._read(self._edited, keys, text, part.number)
+        if not join.hits:
+            join.looks_like = self._look(spoken, anchors + keys)
+        if join.hits or join.looks_like or self._begins_wording(spoken, anchors):
+            self._join = join
+
+    def _continue(self, part: Part, found: list[Reading]) -> bool:
+        """Add a line to the open one; return False when it starts something else."""
+        join = self._join
+        assert join is not None
+        spoken = part.spoken
+        if not join.accepts(spoken) or self._starts_alone(spoken):
+            return False
+        texts = list(join.continued(part))
+        if join.is_arguments:
+            self._continue_arguments(join, part, texts, found)
+            return True
+        number = join.first.number
+        for text, seam in texts:
+            anchors = [anchor for anchor in self._exact if anchor in text]
+            hits = self._read(self._exact, anchors, text, number)
+            if join.improves(hits, seam):
+                join.take(part.number, text, hits)
+                if not any(hit.may_go_on for _, hit in hits):
+                    self._close(found)
+                return True
+        if not join.hits or any(entry.edited for entry, _ in join.hits):
+            rest = self._read_edited(spoken.message, part.number)
+            for text, _ in texts:
+                hits = self._read_edited(text, number)
+                if join.adds(hits, rest):
+                    join.take(part.number, text, hits)
+                    return True
+        join.keep(part)
+        return True
+
+    def _continue_arguments(
+        self,
+        join: Join,
+        part: Part,
+        texts: list[tuple[str, int]],
+        found: list[Reading],
+    ) -> None:
+        """Add a line to a wrapped ``server_args=``; read it where it closes."""
+        if not texts:
+            self._close(found)
+            return
+        text = texts[0][0]
+        join.take(part.number, text, join.hits)
+        if part.spoken.message.rstrip()[-1:] in (")", "}"):
+            anchors = [anchor for anchor in self._exact if anchor in text]
+            join.hits = self._read(self._exact, anchors, text, join.first.number)
+            self._close(found)
+
+    def _close(self, found: list[Reading]) -> None:
+        """Emit what the open line came to, and read its unused lines by themselves."""
+        join, self._join = self._join, None
+        assert join is not None
+        if join.hits:
+            self._emit_all(join, found)
+        elif join.looks_like and join.looks_like not in self._unknown:
+            self._unknown.add(join.looks_like)
+            reading = _reading(
+                join, "unknown-wording", {"looks_like": join.looks_like}, ""
+            )
+            self._emit(reading, found)
+        for part in join.kept:
+            self._hear(part, found)
+
+    def _starts_alone(self, spoken: Spoken) -> bool:
+        """Return whether a line starts a wording of its own."""
+        text = spoken.message
+        if text.startswith(("Traceback (most recent", *filter(None, self._anchors))):
+            return True
+        anchors = [anchor for anchor in self._exact if anchor in text]
+        return bool(self._read(self._exact, anchors, text, 0))
+
+    def _begins_wording(self, spoken: Spoken, anchors: list[str]) -> bool:
+        """Return whether an unread line may be the torn-off beginning of a wording."""
+        text = spoken.message
+        for anchor in anchors:
+            at = text.find(anchor)
+            if not at or self.trust.is_lead(spoken, text[:at]):
+                return True
+        if len(text) < SHORTEST_KEY:
+            return False
+        at = bisect_left(self._anchors, text)
+        return at < len(self._anchors) and self._anchors[at].startswith(text)
+
+    def _look(self, spoken: Spoken, anchors: list[str]) -> str:
+        """Return the event that the key words of an unread line announce, or empty."""
+        text = spoken.message
+        if not any(char.isdigit() for char in text[:MAX_EXCERPT]):
+            return ""
+        for anchor in anchors:
+            lead = text[: text.find(anchor)]
+            if len(anchor) < SHORTEST_KEY or len(lead) > LONGEST_LEAD:
+                continue
+            entry = (self._exact.get(anchor) or self._edited[anchor])[0]
+            event = entry.pattern.event
+            is_plain = not set(lead) & set("\"'(=?/")
+            if (
+                event in SIZING_EVENTS
+                and is_plain
+                and not self.trust.doubts(spoken, event, 0)
+            ):
+                return event
+        return ""
+
+    def _read_edited(self, text: str, number: int) -> Hits:
+        keys = [anchor for anchor in self._edited if anchor in text]
+        return self._read(self._edited, keys, text, number)
+
+    @staticmethod
+    def _read(
+        table: Mapping[str, tuple[Entry, ...]],
+        anchors: list[str],
+        text: str,
+        number: int,
+    ) -> Hits:
+        """Return the patterns behind *anchors* that read *text*, one for each event."""
+        best: dict[str, tuple[Entry, Any]] = {}
+        for anchor in anchors:
+            for entry in table[anchor]:
+                hit = entry.read(text, (number,))
+                if hit is None:
+                    continue
+                event = entry.pattern.event
+                rival = best.get(event)
+                if rival is None or (rival[0].rank, len(rival[1].facts)) <= (
+                    entry.rank,
+                    len(hit.facts),
+                ):
+                    best[event] = entry, hit
+        return list(best.values())
+
+    def _emit_all(self, join: Join, found: list[Reading]) -> None:
+        """Emit the readings of a line, doubtful or not."""
+        spoken = join.first.spoken
+        for entry, hit in join.hits:
+            event = entry.pattern.event
+            doubtful = self.trust.doubts(spoken, event, hit.start)
+            if entry.edited and spoken.stamp and join.text.rstrip()[-1:].isdigit():
+                doubtful = True  # a genuine line torn in its last number
+            if doubtful:
+                self.doubtful += 1
+            else:
+                self.trust.advance(spoken, event)
+            name = f"{entry.dialect}/{entry.pattern.name}"
+            reading = _reading(
+                join,
+                event,
+                hit.facts,
+                name,
+                versions=entry.pattern.versions,
+                edited=entry.edited,
+                doubtful=doubtful,
+            )
+            self._emit(reading, found)
+
+    def _emit(self, reading: Reading, found: list[Reading]) -> None:
+        """Pass a reading on; edited neighbours that complete each other merge."""
+        if not reading.edited:
+            self._release(found)
+            found.append(reading)
+        elif self._held is not None and (merged := merge(self._held, reading)):
+            self._held = merged
+        else:
+            self._release(found)
+            self._held = reading
+
+    def _release(self, found: list[Reading]) -> None:
+        if self._held is not None:
+            found.append(self._held)
+            self._held = None
+
+
+def _reading(
+    join: Join,
+    event: str,
+    facts: Mapping[str, Value],
+    pattern: str,
+    **marks: Any,
+) -> Reading:
+    spoken = join.first.spoken
+    return Reading(
+        event=event,
+        facts=facts,
+        line=join.first.number,
+        pattern=pattern,
+        rank=spoken.rank,
+        last_rank=spoken.last_rank,
+        speaker=spoken.speaker,
+        stamp=spoken.stamp,
+        joined=join.joined,
+        text=join.text[:MAX_EXCERPT].strip(),
+        **marks,
+    )
+
+
+class ReadStats:
+    """What reading a whole log came to.
+
+    Attributes:
+        lines: Lines read.
+        size: Bytes read, unpacked.
+        trouble: Why reading ended early, empty when it did not.
+        looks: ``"html"``, ``"binary"`` or empty, by the first bytes.
+        doubtful: Readings marked as doubtful.
+        torn: Lines whose end is missing.
+    """
+
+    __slots__ = ("doubtful", "lines", "looks", "size", "torn", "trouble")
+
+    def __init__(self) -> None:
+        self.lines = self.size = self.doubtful = self.torn = 0
+        self.trouble = self.looks = ""
+
+
+def read_readings(
+    source: Any, catalog: Catalog, stats: ReadStats | None = None
+) -> Iterator[Reading]:
+    """Read a whole log, line by line.
+
+    Args:
+        source: What `open_log` takes, or an open `RawLog`.
+        catalog: The dialects.
+        stats: Filled in while reading.
+
+    Yields:
+        The readings in the order of their lines.
+
+    Raises:
+        InputError: The log cannot be opened.
+        DialectError: A pattern from outside takes too long.
+    """
+    stats = ReadStats() if stats is None else stats
+    reader = LineReader(catalog)
+    with source if isinstance(source, RawLog) else open_log(source) as log:
+        for line in iter_lines(log):
+            stats.lines = line.number
+            stats.torn += line.torn
+            yield from reader.feed(line.number, line.data, torn=line.torn)
+        yield from reader.finish()
+        stats.size, stats.trouble, stats.looks = log.size, log.trouble, log.looks
+        stats.doubtful = reader.doubtful

@@ -1,0 +1,153 @@
+"""The arguments that ``server_args=`` prints: a tolerant scanner, never `eval`.
+
+Up to 0.5.18 SGLang prints the repr of a data class, ``ServerArgs(key=value, …)``,
+from 0.5.19 a dict, ``{'key': value, …}``.  Both are Python, neither is evaluated.
+"""
+
+from __future__ import annotations
+
+import re
+
+from mamba_advisor.facts import Scalar
+
+MAX_ARGUMENTS = 2000
+"""Keys taken from one line; more is no SGLang line."""
+
+MAX_RAW = 300
+"""Characters kept of a value that is no scalar."""
+
+_KEY = re.compile(
+    r"""[\s,]*(?:(?P<quote>['"])(?P<quoted>[A-Za-z_]\w{0,79})(?P=quote)\s?:\s?"""
+    r"""|(?P<bare>[A-Za-z_]\w{0,79})\s?=\s?)"""
+)
+# Nearly every value is a number, a word or a string without an escape.
+_SIMPLE = re.compile(r"""(?:'[^'\\]*'|[^'"(\[{<,)\]}>\s]{1,200})(?=[,)}])""")
+_ELISION = re.compile(r"[\s,]*(?:\.\.\.|…)")
+_INTEGER = re.compile(r"-?\d{1,18}")
+_DECIMAL = re.compile(r"-?(?:\d{1,15}\.\d{0,17}|\d{1,15})(?:e[+-]?\d{1,3})?")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"'}
+_CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
+_WORDS: dict[str, Scalar] = {"None": None, "True": True, "False": False}
+
+
+def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scalar]:
+    """Read the keys at the top level of a printed argument object.
+
+    Args:
+        text: What follows ``server_args=``, or a fragment of it without the opening
+            bracket, such as ``tp_size=2, dp_size=1``.
+        scalars_only: Leave out values that are no scalar, such as a name in a line
+            of source.
+
+    Returns:
+        Key -> value.  None, booleans, numbers and quoted strings become Python
+        values; a nested list, dict or object stays text, and its own keys are not
+        taken.  Of a key given twice the first counts.  Scanning stops where the
+        text is no longer of this form; what was complete is kept.
+    """
+    position, closer = 0, ""
+    opened = re.match(r"\s*(?:[A-Za-z_][\w.]{0,79})?([({])", text)
+    if opened:
+        position, closer = opened.end(), _CLOSERS[opened.group(1)]
+    arguments: dict[str, Scalar] = {}
+    while len(arguments) < MAX_ARGUMENTS:
+        key = _KEY.match(text, position)
+        if key is None:
+            if skipped := _ELISION.match(text, position):
+                position = skipped.end()
+                continue
+            break
+        start = key.end()
+        simple = _SIMPLE.match(text, start)
+        end, is_complete = (
+            (simple.end(), True) if simple else _end_of_value(text, start)
+        )
+        is_last = end >= len(text)
+        if not is_complete or (is_last and closer):
+            break
+        name = key.group("quoted") or key.group("bare")
+        raw = text[start:end].strip()
+        if not scalars_only or _is_scalar(raw):
+            arguments.setdefault(name, _scalar(raw))
+        position = end
+        if closer and text[end] == closer:
+            break
+    return arguments
+
+
+def _end_of_value(text: str, start: int) -> tuple[int, bool]:
+    """Return where the value at *start* ends, and whether it is complete."""
+    position, open_brackets = start, list[str]()
+    length = len(text)
+    while position < length:
+        char = text[position]
+        if char in "'\"":
+            position = _end_of_string(text, position)
+            if position < 0:
+                return length, False
+            continue
+        if char in "([{" or (char == "<" and (open_brackets or position == start)):
+            open_brackets.append(_CLOSERS[char])
+        elif open_brackets:
+            if char == open_brackets[-1]:
+                open_brackets.pop()
+        elif char in ",)]}" or (char.isspace() and _ends_here(text, position)):
+            return position, position > start
+        position += 1
+    return length, not open_brackets and length > start
+
+
+def _ends_here(text: str, position: int) -> bool:
+    """Return whether the blank at *position* ends a value.
+
+    Excerpts put several arguments on a line with dots or nothing between them.
+    """
+    rest = text[position : position + 90].lstrip()
+    return not rest or rest.startswith(("...", "…")) or _KEY.match(rest) is not None
+
+
+def _end_of_string(text: str, start: int) -> int:
+    """Return the position after the string that opens at *start*, −1 when open."""
+    quote, position = text[start], start + 1
+    while True:
+        end = text.find(quote, position)
+        if end < 0:
+            return -1
+        backslashes = 0
+        while text[end - 1 - backslashes] == "\\" and end - 1 - backslashes > start:
+            backslashes += 1
+        if backslashes % 2 == 0:
+            return end + 1
+        position = end + 1
+
+
+def _is_scalar(text: str) -> bool:
+    """Return whether *text* is None, a boolean, a number or a quoted string."""
+    return (
+        text in _WORDS
+        or text[:1] in ("'", '"')
+        or _DECIMAL.fullmatch(text) is not None
+        or _INTEGER.fullmatch(text) is not None
+    )
+
+
+def _scalar(text: str) -> Scalar:
+    """Convert a printed value; what is no scalar stays text, cut."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _DECIMAL.fullmatch(text):
+        return float(text)
+    if text[:1] in ("'", '"') and _end_of_string(text, 0) == len(text):
+        return _unescape(text[1:-1])
+    return text[:MAX_RAW]
+
+
+def _unescape(text: str) -> str:
+    """Resolve the common escapes of a Python string; others stay as they are."""
+    if "\\" not in text:
+        return text
+    return re.sub(
+        r"\\(.)", lambda m: _ESCAPES.get(m.group(1), m.group(0)), text, flags=re.S
+    )

@@ -1,0 +1,155 @@
+"""Whether a line may state facts, or could have been put there by a user's text.
+
+A server that logs requests logs prompts, and a prompt can quote any line.  Facts are
+taken from
+
+* a line with SGLang's prefix whose wording starts right behind the prefix;
+* a line without prefix whose wording starts the line, behind an exception's name or
+  behind the head of another log format; once the log is known to print prefixes, only
+  while the server boots, and of a serving server only the error below a traceback;
+* what is glued to a progress bar, while the server boots.
+
+While a server serves, pool, weight and limit lines are no news: they need a new
+server start before them.  Everything else is read, and marked as doubtful.
+"""
+
+from __future__ import annotations
+
+import re
+
+from mamba_advisor.prefix import Spoken
+
+MAX_SPEAKERS = 256
+"""Speakers told apart; further ones share a state."""
+
+START_EVENTS = frozenset(
+    {
+        *("server-args", "init-begin", "init-end", "memory-baseline"),
+        *("weights-begin", "weights-end"),
+    }
+)
+"""Events that begin a boot, or show that one runs."""
+
+RUN_EVENTS = frozenset(
+    {"decode", "prefill", "retract", "runtime-exhausted", "foreign-engine", "ready"}
+)
+"""Events that a serving server prints, too; failures and notices are others."""
+
+FRESH, BOOTING, BOOTED, SERVING = range(4)
+"""What a speaker is known to do: nothing yet, boot, between summary and requests,
+serve."""
+
+_EXCEPTION = re.compile(
+    r"(?:Scheduler hit an exception: )?[A-Za-z_][\w.]{0,80}(?:Error|Exception|Exit): "
+)
+_HEAD = re.compile(
+    r"[\[(<]?(?:\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|\d\d/\d\d|[IWEF]\d{4}\b"
+    r"|(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL)\b)[^\"'`?]{0,160}"
+)
+_TRACEBACK = re.compile(r"(?:Scheduler hit an exception: )?Traceback \(most recent")
+
+
+class _Speaker:
+    """What is known of one speaker."""
+
+    __slots__ = ("in_frames", "in_traceback", "phase")
+
+    def __init__(self) -> None:
+        self.phase = FRESH
+        self.in_traceback = False
+        self.in_frames = False
+
+
+class Trust:
+    """What the lines so far tell about who speaks."""
+
+    __slots__ = ("_layers", "_speakers", "uses_prefix")
+
+    def __init__(self) -> None:
+        self.uses_prefix = False
+        """A line with SGLang's time was seen."""
+
+        self._layers: set[str] = set()
+        self._speakers: dict[str, _Speaker] = {}
+
+    def hear(self, spoken: Spoken) -> bool:
+        """Note a line; return whether it is a traceback's frame, which states nothing.
+
+        Args:
+            spoken: The line.
+        """
+        speaker = self._speaker(spoken.speaker)
+        if spoken.is_stamped:
+            self.uses_prefix = self.uses_prefix or spoken.stamp != ""
+            if speaker.phase != SERVING and len(self._layers) < MAX_SPEAKERS:
+                self._layers.add(spoken.layers)
+            speaker.in_traceback = speaker.in_frames = False
+        if "Traceback" in spoken.message and _TRACEBACK.match(spoken.message):
+            speaker.in_frames = True
+            speaker.in_traceback = (
+                spoken.is_stamped
+                or speaker.in_traceback
+                or (not self.uses_prefix or speaker.phase != SERVING)
+            )
+        elif speaker.in_frames and not spoken.is_stamped:
+            if spoken.is_indented:
+                return True
+            speaker.in_frames = not spoken.message
+        return False
+
+    def doubts(self, spoken: Spoken, event: str, start: int) -> bool:
+        """Return whether a reading is doubtful.
+
+        Args:
+            spoken: The line.
+            event: What a pattern takes it for.
+            start: Where the wording starts in the message.
+        """
+        if start and not self.is_lead(spoken, spoken.message[:start]):
+            return True
+        speaker = self._speaker(spoken.speaker)
+        if speaker.phase != SERVING:
+            return False
+        if spoken.is_glued:
+            return True
+        is_failure = event.startswith("failure-") or event == "runtime-exhausted"
+        if spoken.is_stamped:
+            is_news = event in START_EVENTS or event in RUN_EVENTS or is_failure
+            return spoken.layers not in self._layers or not (
+                is_news or event.startswith("notice-")
+            )
+        return self.uses_prefix and not (is_failure and speaker.in_traceback)
+
+    def advance(self, spoken: Spoken, event: str) -> None:
+        """Note that a reading without doubt says *event*."""
+        speaker = self._speaker(spoken.speaker)
+        if event in START_EVENTS:
+            speaker.phase = BOOTING
+        elif event == "summary":
+            speaker.phase = BOOTED
+        elif event == "ready" or (
+            event in ("decode", "prefill") and speaker.phase != BOOTING
+        ):
+            speaker.phase = SERVING
+
+    def serve(self, name: str = "") -> None:
+        """Note that the speaker *name* serves requests from here on.
+
+        For scanners that do not hand batch lines to the reader.
+        """
+        self._speaker(name).phase = SERVING
+
+    @staticmethod
+    def is_lead(spoken: Spoken, lead: str) -> bool:
+        """Return whether *lead* may stand between a line's start and a wording."""
+        if _EXCEPTION.fullmatch(lead) or lead in ("**", "`", "`` "):
+            return True
+        return not spoken.is_stamped and _HEAD.fullmatch(lead) is not None
+
+    def _speaker(self, name: str) -> _Speaker:
+        speaker = self._speakers.get(name)
+        if speaker is None:
+            if len(self._speakers) >= MAX_SPEAKERS:
+                name = ""
+            speaker = self._speakers.setdefault(name, _Speaker())
+        return speaker
