@@ -169,10 +169,10 @@ def judge_filling(cells: Sequence[Cell]) -> tuple[HotPool | None, str]:
     ahead, behind = max(kv, state), min(kv, state)
     if ahead < FILLING_PERCENT or ahead < FILLING_LEAD * behind:
         return None, ""
-    first, second = ("state pool", "KV") if state > kv else ("KV", "state pool")
+    first, second = ("state", "KV") if state > kv else ("KV", "state")
     return "state" if state > kv else "kv", (
-        f"no decode line yet; while requests are taken in, the {first} fills first: "
-        f"{ahead} % against {behind} % of the {second}"
+        f"no decode line yet; while requests are taken in, the {first} pool fills "
+        f"first: {ahead} % against {behind} % of the {second} pool"
     )
 
 
