@@ -18,6 +18,9 @@ WIDE_INTERVAL = 0.02
 """Interval ÷ value above which a figure is shown with its range: two decimals of a GiB
 leave less than that on all but tiny pools."""
 
+WHOLE = 1000
+"""Number from which on decimals say nothing more."""
+
 SHOWN_LINES = 6
 """Runs of line numbers that are listed before the rest is only counted."""
 
@@ -84,8 +87,10 @@ def share(part: float | None) -> str:
 
 
 def decimal(value: float | None) -> str:
-    """Return a number with up to four significant digits."""
-    return UNKNOWN if value is None else f"{value:.4g}"
+    """Return a number with up to four significant digits, never with an exponent."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:,.0f}" if abs(value) >= WHOLE else f"{value:.4g}"
 
 
 def scalar(value: Scalar) -> str:

@@ -52,6 +52,22 @@ def test_intervals_matter_from_two_percent(
 
 
 @pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "unknown"),
+        (0.00128, "0.00128"),
+        (1.2345, "1.234"),
+        (999.96, "1000"),
+        (9850.4, "9,850"),
+        (1e7, "10,000,000"),
+    ],
+)
+def test_decimals_have_no_exponent(value: float | None, text: str) -> None:
+    """Four significant digits, and whole numbers from a thousand on."""
+    assert text == words.decimal(value)
+
+
+@pytest.mark.parametrize(
     ("quantity", "text"),
     [
         (None, "unknown"),

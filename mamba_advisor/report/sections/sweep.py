@@ -21,12 +21,12 @@ def sweep(advice: Advice) -> Grid | None:
     wanted = any(row.concurrency is not None for row in advice.sweep)
     names = ["tokens each", "today", "best", "ratio", "pin", "then binds"]
     if wanted:
-        names.insert(1, "wanted")
+        names[1:3] = ["wanted", "today", "carries"]
     return Grid(
         "Best split by average context",
         tuple(Column(name, right=name != "then binds") for name in names),
         tuple(_rows(advice, wanted=wanted)),
-        note=_note(advice),
+        note=_note(advice, names[-4]),
     )
 
 
@@ -91,6 +91,6 @@ def _number(value: int | None) -> str:
     return "-" if value is None else f"{value:,}"
 
 
-def _note(advice: Advice) -> str:
+def _note(advice: Advice, best: str) -> str:
     each = " of a worker" if advice.concurrency.workers > 1 else ""
-    return f"today, best: sustained requests{each} with today's and the best split"
+    return f"today, {best}: sustained requests{each} with today's and the row's split"
