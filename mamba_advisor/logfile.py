@@ -44,15 +44,26 @@ class RawLog:
         trouble: Why reading ended early, empty when it did not.
         size: Bytes handed out so far.
         looks: ``"html"``, ``"binary"`` or empty, by the first bytes.
+        head: The first bytes, `SAMPLE` at most.
     """
 
-    __slots__ = ("_closes", "_source", "_unpacked", "looks", "name", "size", "trouble")
+    __slots__ = (
+        "_closes",
+        "_source",
+        "_unpacked",
+        "head",
+        "looks",
+        "name",
+        "size",
+        "trouble",
+    )
 
     def __init__(self, source: Source, name: str, closes: Any = None) -> None:
         self.name = name
         self.size = 0
         self.trouble = ""
         self.looks = ""
+        self.head = b""
         self._closes = closes
         self._unpacked: Unpacked | None = None
         head = _read_head(source, LONGEST_MAGIC, name)
@@ -80,7 +91,8 @@ class RawLog:
             self.trouble = f"reading stopped: {_reason(error)}"
             return 0
         if not self.size and count:
-            self.looks = _looks(bytes(memoryview(view)[: min(count, SAMPLE)]))
+            self.head = bytes(memoryview(view)[: min(count, SAMPLE)])
+            self.looks = _looks(self.head)
         self.size += count
         if not count and self._unpacked is not None:
             self.trouble = self.trouble or self._unpacked.trouble

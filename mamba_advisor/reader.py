@@ -337,15 +337,17 @@ class ReadStats:
         size: Bytes read, unpacked.
         trouble: Why reading ended early, empty when it did not.
         looks: ``"html"``, ``"binary"`` or empty, by the first bytes.
+        head: The first bytes.
         doubtful: Readings marked as doubtful.
         torn: Lines whose end is missing.
     """
 
-    __slots__ = ("doubtful", "lines", "looks", "size", "torn", "trouble")
+    __slots__ = ("doubtful", "head", "lines", "looks", "size", "torn", "trouble")
 
     def __init__(self) -> None:
         self.lines = self.size = self.doubtful = self.torn = 0
         self.trouble = self.looks = ""
+        self.head = b""
 
 
 def read_readings(
@@ -374,4 +376,5 @@ def read_readings(
             yield from reader.feed(line.number, line.data, torn=line.torn)
         yield from reader.finish()
         stats.size, stats.trouble, stats.looks = log.size, log.trouble, log.looks
+        stats.head = log.head
         stats.doubtful = reader.doubtful
