@@ -110,6 +110,9 @@ class Calibration:
 def printout_of(boot: Boot, rank: RankBoot | None) -> Printout:
     """Return what *boot* printed of K, T and the limit in force."""
     slots = rank.state_pool.slots if rank and rank.state_pool else None
+    told = boot.capped.figures.get("state_slots") if boot.capped else None
+    if slots is None and isinstance(told, int):
+        slots = told
     tokens = rank.kv_pool.tokens if rank and rank.kv_pool else None
     limits = [s.max_running_requests for s in boot.summaries]
     known = [limit for limit in limits if limit is not None]

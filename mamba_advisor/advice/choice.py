@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from mamba_advisor.advice.model import Prediction
 from mamba_advisor.advice.predict import predict
@@ -134,7 +135,8 @@ def ratio_flags(ratio: float | None) -> tuple[str, ...]:
     """Return the launch arguments that set *ratio*."""
     if ratio is None:
         return ()
-    return ("--mamba-full-memory-ratio", f"{ratio:.6g}")
+    # A flag is pasted into scripts: no exponent, whatever the size.
+    return ("--mamba-full-memory-ratio", f"{Decimal(repr(ratio)):f}")
 
 
 def pin_flags(pin: int | None) -> tuple[str, ...]:

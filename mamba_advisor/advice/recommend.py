@@ -13,6 +13,7 @@ from mamba_advisor.advice.choice import (
 from mamba_advisor.advice.idle import idle_memory, raised_problem
 from mamba_advisor.advice.model import (
     Cost,
+    Limits,
     Plateau,
     Prediction,
     Recommendation,
@@ -20,6 +21,7 @@ from mamba_advisor.advice.model import (
 from mamba_advisor.advice.situation import Situation, binding_words
 from mamba_advisor.measured import UNITS
 from mamba_advisor.sizing.inverse import formula_ratio
+from mamba_advisor.sizing.optimum import SAFETY_SLOTS
 from mamba_advisor.sizing.unified import unified_concurrency
 
 GIB = UNITS["GiB"]
@@ -41,7 +43,7 @@ def recommend(situation: Situation) -> Recommendation | None:
     """
     problem, today = situation.problem, situation.today
     if problem is None or today is None:
-        return None
+        return _pin_alone(situation)
     if situation.context is None and situation.target is None:
         return None
     if situation.boot.unified:
@@ -58,6 +60,41 @@ UNIFIED = (
     "unified memory moves the split at run time; only --max-running-requests and the "
     "slots ÷ S of the boot labels limit it"
 )
+
+
+def _pin_alone(situation: Situation) -> Recommendation | None:
+    """Return the pin for a wanted concurrency where no pool line gives bytes.
+
+    S is enough for the slots; what they leave for KV stays unknown.
+    """
+    target, reserved = situation.target, situation.concurrency.slots_per_request
+    if target is None or reserved is None:
+        return None
+    share = situation.calibration.settled.planned.attn_dp_size
+    slots = target * reserved + SAFETY_SLOTS
+    predicted = Prediction(
+        slots=slots,
+        kv_tokens=None,
+        concurrency=target,
+        binding="state",
+        limits=Limits(state=target),
+        effective=target,
+    )
+    now = situation.concurrency.effective
+    return Recommendation(
+        action="pin",
+        mamba_full_memory_ratio=None,
+        formula_ratio=None,
+        max_mamba_cache_size=slots * share,
+        flags=pin_flags(slots * share),
+        predicted=predicted,
+        gain=None if now is None else target - now,
+        cost=Cost(),
+        reason=(
+            f"{slots:,} slots admit {target:,} requests at {reserved} slots each, with "
+            "one to spare; without the pool lines what is left for KV is unknown"
+        ),
+    )
 
 
 def _unified(situation: Situation, today: Prediction) -> Recommendation:

@@ -165,6 +165,13 @@ def complete(evidence: Evidence, reserved: int) -> SizingProblem:
     problem = replace(evidence.settled.booted, slots_per_request=reserved)
     limit, slots = evidence.printout.limit, evidence.printout.slots
     assert slots is not None
+    if reserved == reserve.WITHOUT_RADIX and not problem.disable_radix_cache:
+        # K slots for K requests: the cache is off, and the request limit set K.
+        problem = replace(
+            problem,
+            disable_radix_cache=True,
+            max_running_requests=slots * problem.attn_dp_size,
+        )
     silent = not evidence.settled.states("max_running_requests")
     if silent and problem.requested is None and limit is not None:
         tokens = evidence.printout.tokens
@@ -254,7 +261,7 @@ def _points(interval: Measured, exact: int | None) -> tuple[int, ...]:
         return (exact,)
     if interval.is_exact:
         return (interval.value,)
-    low, high = interval.low, interval.high
+    low, high = max(1, interval.low), max(1, interval.high)
     step = (high - low) / (GRID - 1)
     return tuple(sorted({low + round(n * step) for n in range(GRID)}))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from mamba_advisor.advice.choice import ratio_flags
 from mamba_advisor.advice.coaching.model import (
     HIGHEST_FRACTION,
     HUNDREDTH,
@@ -16,12 +17,14 @@ from mamba_advisor.advice.coaching.model import (
     recommendation,
 )
 from mamba_advisor.advice.model import Limits, Prediction
+from mamba_advisor.advice.reserve import ruled
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.advice.whatif import with_fraction
 from mamba_advisor.boot.model import Failure, RankBoot
 from mamba_advisor.measured import UNITS, format_bytes
 from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.budget import state_charge
+from mamba_advisor.sizing.inverse import pin_counts, ratio_for_slots, with_ratio
 
 GIB = UNITS["GiB"]
 
@@ -59,9 +62,13 @@ def no_request(situation: Situation, failure: Failure) -> Coaching:
     """K // S = 0: fewer slots than one request reserves."""
     slots = failure.figures.get("state_slots")
     reserved = failure.figures.get("slots_per_request")
+    printed = situation.calibration.printout.slots
+    slots = slots if isinstance(slots, int) else printed
+    if not isinstance(reserved, int):
+        reserved = ruled(situation.version, situation.calibration.settled.planned)
     cause = (
         f"the state pool has {slots} slots and one request reserves {reserved}"
-        if isinstance(slots, int) and isinstance(reserved, int)
+        if slots is not None and reserved is not None
         else "the state pool holds fewer slots than one request reserves"
     )
     if situation.calibration.settled.value("max_mamba_cache_size") is not None:
@@ -102,17 +109,21 @@ def _more_budget(situation: Situation, cause: str, rest: int, slot: int) -> Coac
     problem = replace(
         situation.calibration.settled.planned, slot_bytes=slot, rest_gib=rest / GIB
     )
-    wanted = max(1, situation.target or 1)
     sized = solve(situation.version, replace(problem, rest_gib=1e6))
     reserved = sized.slots_per_request or 1
+    if problem.pin is None:
+        for wanted in _wanted(situation, problem):
+            slots = wanted * reserved + 1
+            bare = state_charge(situation.version, problem, slots)
+            if bare * ROOM_FOR_KV <= rest:
+                return _by_pin(situation, cause, problem, slots)
+    wanted = max(1, situation.target or 1)
     needed = _budget_for(situation, problem, wanted * reserved + 1)
     if rank is None or rank.avail_before is None or fraction is None:
         missing = format_bytes(needed - rest)
         return Coaching(cause, None, f"both pools need {missing} more: {RAISE}")
     step = (needed - rest) / rank.avail_before.low
     raised = math.ceil((fraction + step) * HUNDREDTH - 1e-9) / HUNDREDTH
-    if rest > 0 and needed <= rest * 2 and problem.pin is None:
-        return _by_pin(situation, cause, problem, wanted * reserved + 1)
     if raised > HIGHEST_FRACTION:
         short = format_bytes(needed - rest)
         return Coaching(
@@ -133,16 +144,42 @@ def _more_budget(situation: Situation, cause: str, rest: int, slot: int) -> Coac
     )
 
 
+def _wanted(situation: Situation, problem: SizingProblem) -> tuple[int, ...]:
+    """Return the requests to make room for: as asked for if they fit, at least one."""
+    asked = situation.target
+    if asked is None and problem.requested is not None:
+        asked = problem.requested // problem.attn_dp_size
+    return (max(1, asked), 1) if asked else (1,)
+
+
 def _by_pin(
     situation: Situation, cause: str, problem: SizingProblem, slots: int
 ) -> Coaching:
     """Return the pin that fits into a budget which is there but badly split."""
+    if not pin_counts(situation.version, problem):
+        return _by_ratio(situation, cause, problem, slots)
     pin = slots * problem.attn_dp_size
     pinned = replace(problem, pin=pin)
     reason = "the budget is there, the ratio gives the state pool too little of it"
     flags = ("--max-mamba-cache-size", str(pin))
     prediction = _slots_only(situation, pinned)
     return Coaching(cause, recommendation("pin", flags, prediction, reason, pin=pin))
+
+
+def _by_ratio(
+    situation: Situation, cause: str, problem: SizingProblem, slots: int
+) -> Coaching:
+    """Return the ratio for *slots* where the release ignores a pin (up to 0.5.6)."""
+    priced = replace(problem, cells=(1,), page_size=1)
+    ratio = ratio_for_slots(situation.version, priced, slots)
+    if ratio is None:
+        return Coaching(cause, None, RAISE)
+    reason = "the budget is there, the ratio gives the state pool too little of it"
+    prediction = _slots_only(situation, with_ratio(problem, ratio))
+    flags = ratio_flags(ratio)
+    return Coaching(
+        cause, recommendation("ratio", flags, prediction, reason, ratio=ratio)
+    )
 
 
 def _budget_for(situation: Situation, problem: SizingProblem, slots: int) -> int:
