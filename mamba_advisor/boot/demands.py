@@ -19,10 +19,6 @@ FOREIGN = (
 )
 """Another inference engine -> words that its own log is full of."""
 
-HTML = re.compile(r"\s*(?:<!doctype html|<html|<head|<\?xml)", re.IGNORECASE)
-BINARY_SHARE = 0.1
-"""Share of control characters above which an input is no text."""
-
 POOL_LINES = '"Mamba Cache is allocated" and "KV Cache is allocated"'
 HOW_TO_GET = (
     "they come on stderr at --log-level info, between the weights and the ready line: "
@@ -44,6 +40,9 @@ class Glimpse:
     lines: int
     head: str = ""
     """Its beginning, some thousand characters."""
+
+    looks: str = ""
+    """``"html"``, ``"binary"`` or empty: a text that may be a log."""
 
     engine: str = ""
     """Another engine that a dialect recognised, empty for none."""
@@ -68,30 +67,32 @@ def explain(glimpse: Glimpse) -> str:
 
 
 def _not_text(glimpse: Glimpse) -> str:
-    head = glimpse.head
-    if not head.strip():
+    if not glimpse.head.strip():
         return "only blank lines" if glimpse.lines > 1 else "the input is empty"
-    controls = sum(char < " " and char not in "\t\r\n\x1b" for char in head)
-    if controls + head.count("�") > BINARY_SHARE * len(head):
+    if glimpse.looks == "binary":
         return "this is a binary file, not a log"
-    if HTML.match(head):
+    if glimpse.looks == "html":
         return "this is a web page; save the log itself (the raw file) and pass that"
     return ""
 
 
 def _not_read(glimpse: Glimpse) -> str:
     if glimpse.unread:
-        number, kind = glimpse.unread[0]
-        return (
-            f"line {number} looks like a {kind} line in a wording that this version "
-            "does not know; describe it in a dialect file and pass it with --parser"
-        )
+        return unknown_wording(*glimpse.unread[0])
     if "sglang" in glimpse.head.lower():
         return (
             f"lines of SGLang, but none of a boot: the pool lines ({POOL_LINES}) are "
             f"missing; {HOW_TO_GET}. {PLAN}"
         )
     return ""
+
+
+def unknown_wording(line: int, kind: str) -> str:
+    """Return what to do about a line with SGLang's words that no dialect reads."""
+    return (
+        f"line {line} looks like a {kind} line in a wording that this version does not "
+        "know; describe it in a dialect file and pass it with --parser"
+    )
 
 
 def _not_ours(glimpse: Glimpse) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mamba_advisor.boot.contradictions import contradictions
+from mamba_advisor.boot.demands import unknown_wording
 from mamba_advisor.boot.model import Boot, Note, Outcome, Setting, Source
 from mamba_advisor.boot.phase import BATCHES, PHASES
 from mamba_advisor.boot.settings import infer_strategy, settle
@@ -135,6 +136,9 @@ def _notes(start: StartDraft, trusted: list[Reading]) -> Iterator[Note]:
             "some lines were broken and have been joined again",
             tuple(start.joined),
         )
+    for line, kind in start.unknown:
+        message = unknown_wording(line, kind)
+        yield Note("warning", "unknown-wording", message, (line,))
     if start.ranks_left_out:
         yield Note(
             "warning",

@@ -103,7 +103,7 @@ class Hybridity:
         facts, line = reading.facts, reading.line
         if "state_usage" in facts or "state_slots_used" in facts:
             self._yes = f"line {line}: a batch line states the use of the state pool"
-        elif "full_usage" in facts and not (reading.edited or reading.joined):
+        elif facts.get("plain_usage") and not (reading.edited or reading.joined):
             plain = f"line {line}: a batch line without the use of a state pool"
             if "pending_tokens" in facts and not self._plain_is_new:
                 # 0.5.11 and later; there only two families of hybrids, up to 0.5.12,

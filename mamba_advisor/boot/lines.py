@@ -186,7 +186,7 @@ def _post_capture(rank: RankDraft, reading: Reading) -> None:
 
 
 def _summary(rank: RankDraft, reading: Reading) -> None:
-    rank.summary = summary_of(reading)
+    rank.summary = rank.summary or summary_of(reading)
     rank.idle = pick.size(reading, "avail_bytes") or rank.idle
     rank.pending.clear()
 

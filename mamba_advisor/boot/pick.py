@@ -67,4 +67,4 @@ def figures(reading: Reading) -> dict[str, int | float | str | bool | None]:
 
 def is_whole(reading: Reading) -> bool:
     """Return whether a ``server-args`` reading is SGLang's line, not a quoted pair."""
-    return word(reading, "form") in ("repr", "dict")
+    return word(reading, "form") in ("repr", "dict") and not reading.edited

@@ -89,7 +89,8 @@ def restarts(rank: RankDraft, reading: Reading) -> bool:
     """Return whether only a later start of the server can have printed a line."""
     event, phase = reading.event, PHASES[reading.event]
     if event == "summary":
-        return rank.summary is not None and rank.summary != summary_of(reading)
+        new = summary_of(reading)
+        return rank.summary is not None and new[0] is not None and rank.summary != new
     if rank.only_summary and event in ("state-pool", "kv-pool"):
         return event == "kv-pool" and not _agrees_with_summary(rank, reading)
     if rank.phase >= Phase.SERVING and phase <= Phase.POOLS:

@@ -36,6 +36,14 @@ NOTICES = frozenset(
 )
 """Events, beside those called ``notice-…``, that `Boot.notices` keeps."""
 
+SUMMARY_FIGURES = (
+    "max_running_requests",
+    "context_len",
+    "chunked_prefill_size",
+    "max_prefill_tokens",
+)
+"""Figures of a summary line beside its tokens."""
+
 WITHOUT_DRAFT = (None, "", "NONE", "NGRAM")
 """Values of ``speculative_algorithm`` with which no draft model is loaded."""
 
@@ -101,6 +109,9 @@ class StartDraft:
     hybridity: Hybridity = field(default_factory=Hybridity)
     watch: FailureWatch = field(default_factory=FailureWatch)
     texts: dict[int, str] = field(default_factory=dict)
+    unknown: list[tuple[int, str]] = field(default_factory=list)
+    """Lines in unknown wordings: number, and the kind that they look like."""
+
     edited: list[int] = field(default_factory=list)
     joined: list[int] = field(default_factory=list)
     doubtful: list[Reading] = field(default_factory=list)
@@ -258,24 +269,27 @@ class StartDraft:
     def _kv_dtype(self, reading: Reading) -> None:
         self.kv_dtype = self.kv_dtype or pick.element_type(reading, "kv_dtype")
 
+    def _unknown(self, reading: Reading) -> None:
+        if len(self.unknown) < MAX_NOTICES:
+            kind = pick.word(reading, "looks_like") or "boot"
+            self.unknown.append((reading.line, kind))
+
     def _failure(self, reading: Reading) -> None:
         rank = self.ranks.get(reading.rank) or self.last_rank
         word = phase_word(rank, bool(self.arguments))
         self.watch.feed(reading, self.ready_line > 0, word)
 
     def _summary(self, rank: Rank, reading: Reading) -> None:
-        tokens = pick.count(reading, "kv_tokens")
-        if tokens is None or rank in self.summaries:
+        """Note a summary; a further part of a broken one fills what it lacks."""
+        known = self.summaries.get(rank)
+        tokens = known.tokens if known else pick.count(reading, "kv_tokens")
+        if tokens is None:
             return
-        self.summaries[rank] = Summary(
-            tokens,
-            pick.count(reading, "max_running_requests"),
-            pick.count(reading, "context_len"),
-            pick.count(reading, "chunked_prefill_size"),
-            pick.count(reading, "max_prefill_tokens"),
-            rank,
-            reading.line,
-        )
+        figures = {name: pick.count(reading, name) for name in SUMMARY_FIGURES}
+        for name, value in figures.items():
+            figures[name] = getattr(known, name, None) or value
+        line = known.line if known else reading.line
+        self.summaries[rank] = Summary(tokens, rank=rank, line=line, **figures)
 
     def _notice(self, reading: Reading) -> None:
         key = (reading.event, reading.text)
@@ -321,5 +335,6 @@ _HANDLERS: dict[str, Callable[[StartDraft, Reading], None]] = {
     "ready": StartDraft._ready,
     "kv-dtype": StartDraft._kv_dtype,
     "failure": StartDraft._failure,
+    "unknown-wording": StartDraft._unknown,
 }
 """Kind of line -> what it does to the start."""

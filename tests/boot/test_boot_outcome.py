@@ -172,10 +172,10 @@ def test_hybrid_by_any_one_line(
             ("weights-end", {"model_type": "LlamaForCausalLM"}),
             ("kv-pool", {"kv_tokens": 1}),
         ],
-        [("prefill", {"full_usage": 0.1, "pending_tokens": 4})],
+        [("prefill", {"plain_usage": True, "pending_tokens": 4})],
         [
             ("capture", {}),
-            ("decode", {"full_usage": 0.1}),
+            ("decode", {"plain_usage": True}),
             ("graph-end", {"versions": ("0.5.14", "")}),
         ],
         [
@@ -198,8 +198,8 @@ def test_not_hybrid(
     [
         [("summary", {"kv_tokens": 100})],
         [("weights-end", {"model_type": "KimiK2ForCausalLM"})],
-        [("decode", {"full_usage": 0.1})],
-        [("prefill", {"full_usage": 0.1, "pending_tokens": 4, "edited": True})],
+        [("decode", {"plain_usage": True})],
+        [("prefill", {"plain_usage": True, "pending_tokens": 4, "edited": True})],
     ],
 )
 def test_hybrid_unknown(

@@ -1,0 +1,119 @@
+"""A log in, boots out: the way from bytes to the boot model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TypeAlias
+
+from mamba_advisor.boot.builder import BootBuilder
+from mamba_advisor.boot.demands import Glimpse, require_boot
+from mamba_advisor.boot.model import Boot, Source
+from mamba_advisor.boot.start import Collector
+from mamba_advisor.catalog import load_catalog
+from mamba_advisor.errors import TooLittleError
+from mamba_advisor.logfile import open_log
+from mamba_advisor.reader import ReadStats, read_readings
+
+LogSource: TypeAlias = (
+    "str | bytes | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes]"
+)
+"""A path (``"-"``: standard input), an open stream, or an iterable of lines."""
+
+MAX_UNREAD = 8
+"""Lines in unknown wordings that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """What reading one log came to."""
+
+    boots: tuple[Boot, ...]
+    """Server starts, in the order of the log."""
+
+    glimpse: Glimpse
+    """What the input looks like, for saying why there is no boot in it."""
+
+    trouble: str = ""
+    """Why reading ended early, empty when it did not."""
+
+    def choose(self, which: str | int = "last") -> list[Boot]:
+        """Return the boots that ``--boot`` asks for.
+
+        Args:
+            which: ``"last"``, ``"all"``, or a number from 1.
+
+        Raises:
+            TooLittleError: There is no boot, or none of this number.
+        """
+        require_boot(self.boots, self.glimpse)
+        if which == "all":
+            return list(self.boots)
+        if which == "last":
+            return [self.boots[-1]]
+        chosen = [boot for boot in self.boots if boot.number == which]
+        if not chosen:
+            first, last = self.boots[0].number, self.boots[-1].number
+            held = f"start {last}" if first == last else f"starts {first} to {last}"
+            raise TooLittleError(
+                f"{self.glimpse.name}: no server start {which}; it holds {held}"
+            )
+        return chosen
+
+
+def read_log(
+    source: LogSource, *, parsers: Sequence[str | os.PathLike[str]] = ()
+) -> list[Boot]:
+    """Return every server start in a log.
+
+    Args:
+        source: A path (``"-"``: standard input), an open text or byte stream, or an
+            iterable of lines.
+        parsers: Paths of further dialect files.
+
+    Returns:
+        The starts in the order of the log; of more than `boot.builder.KEEP` the last
+        ones.  Empty when the input holds no line of an SGLang server.
+
+    Raises:
+        InputError: The log cannot be opened.
+        DialectError: A dialect file is not sound, or takes too long on a line.
+    """
+    return list(take_in(source, parsers=parsers).boots)
+
+
+def take_in(
+    source: LogSource, *, parsers: Sequence[str | os.PathLike[str]] = ()
+) -> Intake:
+    """Read a log; arguments and errors as `read_log`.
+
+    Returns:
+        The boots, and what is known of the input beside them.
+    """
+    catalog = load_catalog([Path(parser) for parser in parsers])
+    builder = BootBuilder(collector=new_collector)
+    stats = ReadStats()
+    engine = ""
+    unread: list[tuple[int, str]] = []
+    with open_log(source) as log:
+        name = log.name
+        for reading in read_readings(log, catalog, stats):
+            if reading.event == "foreign-engine":
+                engine = engine or str(reading.facts.get("engine", ""))
+                continue
+            builder.feed(reading)
+            if reading.event == "unknown-wording" and len(unread) < MAX_UNREAD:
+                unread.append((reading.line, str(reading.facts["looks_like"])))
+    boots = builder.boots(Source(name, stats.lines, builder.count))
+    head = stats.head.decode("utf-8", "replace")
+    glimpse = Glimpse(name, stats.lines, head, stats.looks, engine, tuple(unread))
+    return Intake(tuple(boots), glimpse, stats.trouble)
+
+
+def new_collector() -> Collector:
+    """Return an empty collector of a run's evidence."""
+    from mamba_advisor.runtime.collector import EvidenceCollector
+
+    return EvidenceCollector()
