@@ -54,14 +54,17 @@ def idle_memory(situation: Situation) -> IdleMemory | None:
     """Return the boot's idle memory; None where the log does not show it.
 
     The measure is what was free at the very end, after graph capture, so that graphs
-    and what else the boot allocated keep theirs; `KEEP_FREE` or `KEEP_SHARE` of the
-    whole stay for activations.
+    and what else the boot allocated keep theirs; `KEEP_SHARE` of the whole, but
+    `KEEP_LEAST` to `KEEP_MOST`, stays for activations.
     """
     rank = situation.calibration.rank
     fraction = situation.calibration.settled.value("mem_fraction_static")
     if rank is None or rank.idle is None or rank.avail_before is None:
         return None
-    if not isinstance(fraction, float):
+    if not isinstance(fraction, float) or situation.boot.outcome != "ready":
+        return None
+    if rank.graphs is None and not situation.boot.summaries:
+        # What was free at the end of the pools is not idle: graphs come after.
         return None
     before = rank.avail_before.low
     keep = min(KEEP_MOST, max(KEEP_LEAST, int(before * KEEP_SHARE)))

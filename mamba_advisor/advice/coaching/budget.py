@@ -51,11 +51,16 @@ def state_not_positive(situation: Situation, failure: Failure) -> Coaching:
         f"one slot of {need}"
     )
     if rest.value <= 0:
-        cause = (
-            f"the weights leave {have} for both pools under --mem-fraction-static: "
-            "less than nothing"
-        )
+        cause = _overdrawn(rest.value)
     return _more_budget(situation, cause, rest.value, slot.high)
+
+
+def _overdrawn(rest: int) -> str:
+    """Return the cause where the weights alone exceed the static share."""
+    return (
+        f"the weights take {format_bytes(-rest)} more than --mem-fraction-static "
+        "grants, so nothing is left for either pool"
+    )
 
 
 def no_request(situation: Situation, failure: Failure) -> Coaching:
@@ -224,10 +229,7 @@ def no_kv(situation: Situation, failure: Failure) -> Coaching:
     minimum = failure.figures.get("minimum_fraction")
     cause = "weights and state pool leave nothing for KV under --mem-fraction-static"
     if rest is not None and rest <= 0:
-        cause = (
-            f"the weights leave {format_bytes(rest)} for both pools under "
-            "--mem-fraction-static: less than nothing"
-        )
+        cause = _overdrawn(rest)
     if rank is None or rank.avail_before is None or fraction is None:
         return Coaching(cause, None, RAISE)
     base = float(minimum) if isinstance(minimum, int | float) else None

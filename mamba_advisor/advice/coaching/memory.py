@@ -34,7 +34,10 @@ def out_of_memory(situation: Situation, failure: Failure) -> Coaching:
     free = failure.figures.get("free_bytes")
     where = "graph capture" if failure.phase == "graphs" else "what follows the pools"
     cause = f"the pools left too little memory for {where}"
-    if _draft_is_unbudgeted(situation):
+    drafted = _draft_states(situation)
+    if drafted:
+        cause += drafted
+    elif _draft_is_unbudgeted(situation):
         cause += ", and the draft model's KV is not in their budget"
     if not isinstance(tried, int) or rank is None or rank.avail_before is None:
         return Coaching(cause, None, LOWER)
@@ -62,6 +65,22 @@ LOWER = (
     "lower --mem-fraction-static in steps of 0.02, or capture fewer graph sizes; here "
     "lowering is right, since the pools are what takes the memory"
 )
+
+
+def _draft_states(situation: Situation) -> str:
+    """Return what to say of draft states that outweigh the state pool, else nothing."""
+    rank = situation.calibration.rank
+    pool = rank.state_pool if rank else None
+    if pool is None or pool.draft_ssm is None or pool.ssm is None:
+        return ""
+    if pool.draft_ssm.value <= pool.ssm.value:
+        return ""
+    times = pool.draft_ssm.value / max(1, pool.ssm.value)
+    return (
+        f": draft states take {format_bytes(pool.draft_ssm.value)}, {times:.0f} times "
+        "the state pool; they are request limit × draft tokens, so lower "
+        "--max-running-requests or --speculative-num-draft-tokens first"
+    )
 
 
 def _draft_is_unbudgeted(situation: Situation) -> bool:

@@ -44,4 +44,4 @@ def _way_out(message: str) -> str:
 
 def unexplained(situation: Situation, failure: Failure) -> Coaching:
     """Quote the failure where no rule knows its way out."""
-    return Coaching(f"the boot failed: {failure.message}", None)
+    return Coaching(failure.message, None)
