@@ -97,7 +97,9 @@ def test_queue_at_the_users_own_limit(
     assert shown.hot_pool is None
     assert (18, 0, 0.5) == (shown.samples, shown.left_out, shown.queued_share)
     assert 100 == shown.avg_context  # 9 · (744 + 258) / 90
-    assert "neither pool sets the limit of 8 requests" in shown.hot_why
+    assert (
+        "the limit of 8 requests was reached, which neither pool sets" in shown.hot_why
+    )
 
 
 @pytest.mark.parametrize("release", ["0.5.6", "0.5.18", "0.5.23"])

@@ -6,14 +6,15 @@ import heapq
 import random
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Literal
 
 import pytest
 
-from mamba_advisor.facts import Rank, Reading
+from mamba_advisor.facts import Rank, Reading, Value
 from mamba_advisor.runtime.collector import EvidenceCollector
 from mamba_advisor.runtime.model import Evidence
 
@@ -193,12 +194,36 @@ class Run:
     evidence: Evidence
 
 
-def simulate(seed: int, *, knows_limit: bool = True) -> Run:
+def short(running: int) -> Reading:
+    """Return the decode line of *running* requests of 100 tokens each."""
+    facts: dict[str, Value] = {
+        "running": running,
+        "queued": 0,
+        "full_tokens": 100 * running,
+        "full_usage": 0.01,
+        "state_usage": 0.05,
+    }
+    return Reading("decode", facts, 1, "test/line", stamp="2026-02-27 17:10:28")
+
+
+def simulate(
+    seed: int,
+    *,
+    knows_limit: bool = True,
+    before: Sequence[int] = (),
+    after: Sequence[int] = (),
+) -> Run:
     """Run a server whose hot pool follows from *seed*: none, state or KV.
 
     The pool that is meant to bind gets half to three quarters of the capacity of
     the other one, and half as many requests again as it can serve; where none is
     to bind, the load is a third of what the smaller pool could serve.
+
+    Args:
+        seed: Decides everything else as well.
+        knows_limit: Whether a boot tells the limit.
+        before: Running requests of lines with short contexts before the run.
+        after: The same after it.
     """
     rng = random.Random(seed)
     bound: Bound = (None, "state", "kv")[seed % 3]
@@ -239,7 +264,8 @@ def simulate(seed: int, *, knows_limit: bool = True) -> Run:
     capacity = min(server.limit, server.tokens / live) / output
     load = capacity * (0.33 if bound is None else 1.5)
     collector = EvidenceCollector()
-    for reading in read(server.run(STEPS, load, draw, rng)):
+    log = read(server.run(STEPS, load, draw, rng))
+    for reading in chain(map(short, before), log, map(short, after)):
         collector.feed(reading)
     evidence = (
         collector.evidence(
@@ -272,3 +298,20 @@ def test_held_slots_tell_when_the_limit_is_unknown() -> None:
     runs = [simulate(seed, knows_limit=False) for seed in range(30)]
 
     assert [run.bound for run in runs] == [run.evidence.total.hot_pool for run in runs]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 4, 5, 7, 8])
+def test_what_surrounds_the_load_does_not_poison_it(seed: int) -> None:
+    """A sweep of short prompts before, and idling with single requests after it.
+
+    The sweep doubles from one request on, up to a quarter of the run's requests, with
+    six lines at each step; the idling prints a thousand lines of one short request.
+    """
+    run = simulate(seed)
+    most = int(run.evidence.total.running.mean) // 4
+    sweep = [2**step for step in range(most.bit_length()) for _ in range(6)]
+    total = simulate(seed, before=sweep, after=[1] * 1000).evidence.total
+
+    assert total.left_out >= 1000
+    assert total.avg_context == pytest.approx(run.avg_context, rel=0.05)
+    assert run.bound == total.hot_pool

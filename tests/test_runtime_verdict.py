@@ -43,7 +43,15 @@ def test_limit_of_the_user_is_no_pool() -> None:
     hot, why = judge(cells((100, Line(8, 4, 35, 52))), OWN_LIMIT, NO_EVENTS)
 
     assert hot is None
-    assert "neither pool sets the limit of 8 requests" in why
+    assert "the limit of 8 requests was reached, which neither pool sets" in why
+
+
+@pytest.mark.parametrize(("kv", "hot"), [(94, None), (95, "kv")])
+def test_kv_at_the_limit_of_the_user(kv: int, hot: str | None) -> None:
+    """At the user's limit the queue is his own until KV has no room for more."""
+    found = cells((100, Line(8, 4, kv, 52)))
+
+    assert hot == judge(found, OWN_LIMIT, NO_EVENTS)[0]
 
 
 def test_limit_far_away_is_not_reached() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mamba_advisor.facts import Reading
 from mamba_advisor.runtime.clock import Clock
@@ -10,7 +10,7 @@ from mamba_advisor.runtime.lines import Line, line_of_row
 from mamba_advisor.runtime.model import Evidence
 from mamba_advisor.runtime.summary import summarise
 from mamba_advisor.runtime.timeline import Timeline
-from mamba_advisor.runtime.verdict import DECODE_LINES, Limits, Wording
+from mamba_advisor.runtime.verdict import DECODE_LINES, Events, Limits, Wording
 from mamba_advisor.runtime.worker import Worker, worker_name
 
 MAX_WORKERS = 256
@@ -227,12 +227,18 @@ class EvidenceCollector:
                 "",
                 list(spoken.values()),
                 limits,
-                self._state_exhausted,
+                self._events(spoken),
                 wording=self._wording,
                 eviction_hint=self._eviction_hint(),
             ),
             workers=tuple(
-                summarise(name, [worker], limits, 0, wording=self._wording)
+                summarise(
+                    name,
+                    [worker],
+                    limits,
+                    Events(*worker.retracted()),
+                    wording=self._wording,
+                )
                 for name, worker in spoken.items()
             )
             if len(spoken) > 1
@@ -244,6 +250,15 @@ class EvidenceCollector:
             lines=tuple(sorted(lines)),
             exhausted=tuple(self._exhausted),
         )
+
+    def _events(self, workers: Mapping[str, Worker]) -> Events:
+        """Sum up over DP workers; pipeline stages of one tell of the same events."""
+        stages: dict[str, tuple[int, int]] = {}
+        for name, worker in workers.items():
+            dp = name.partition("PP")[0]
+            stages[dp] = max(stages.get(dp, (0, 0)), worker.retracted())
+        events, requests = map(sum, zip(*stages.values(), strict=True))
+        return Events(events, requests, self._state_exhausted)
 
     def _eviction_hint(self) -> str:
         """Say that prefix hits fell while KV had room, nothing otherwise."""

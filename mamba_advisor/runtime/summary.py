@@ -60,7 +60,7 @@ def summarise(
     name: str,
     workers: Sequence[Worker],
     limits: Limits,
-    state_exhausted: int,
+    events: Events,
     *,
     wording: Wording,
     eviction_hint: str = "",
@@ -74,14 +74,13 @@ def summarise(
         name: For `WorkerEvidence.worker`.
         workers: One worker, or all of them.
         limits: What the boot says about admission.
-        state_exhausted: Lines that say the state slots ran out.
+        events: Retractions and failed allocations of these workers.
         wording: What the evidence consists of.
         eviction_hint: For `WorkerEvidence.eviction_hint`.
     """
     for worker in workers:
         worker.settle()
     cells = [cell for worker in workers for cell in worker.decode.busy()]
-    events = Events(sum(_retractions(worker) for worker in workers), state_exhausted)
     if any(worker.decode.lines for worker in workers):
         hot_pool, hot_why = judge(cells, limits, events, wording)
         shown = cells
@@ -123,7 +122,7 @@ def summarise(
         prefix_hit_share=_ratio(cached, prompts),
         hot_pool=hot_pool,
         hot_why=hot_why,
-        retracted_requests=sum(_retracted(worker) for worker in workers),
+        retracted_requests=events.retracted_requests,
         eviction_hint=eviction_hint,
     )
 
@@ -141,14 +140,6 @@ def _left_out(workers: Sequence[Worker], samples: int) -> _LeftOut:
 
 def _peak(worker: Worker, samples: int) -> int:
     return worker.decode.peak if samples else worker.prefill.peak
-
-
-def _retractions(worker: Worker) -> int:
-    return max(worker.retractions.values(), default=0)
-
-
-def _retracted(worker: Worker) -> int:
-    return max(worker.retracted.values(), default=0)
 
 
 def _ratio(total: float, count: int) -> float | None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from mamba_advisor.runtime.tally import (
-    UNKNOWN,
     Cell,
     Pressure,
     sum_cells,
@@ -22,7 +21,8 @@ KV_TIGHT, KV_NEARLY_FULL, KV_FULL = 1, 2, 3
 Tight (80 %): SGLang holds requests back for the tokens that the running ones may
 still write, so that a queue without a full state pool points to KV well before
 100 %.  Nearly full (90 %): what is left would not carry another tenth of the load;
-below it a queue at a full state pool is not the fault of KV.  Full (95 %): the next
+below it a queue at a full state pool is not the fault of KV, and a queue at a limit
+that the user set is the fault of neither.  Full (95 %): the next
 long request does not fit, and a growing one soon forces a retraction.
 """
 
@@ -101,6 +101,7 @@ class Events:
     """Lines other than batch lines that tell of a full pool."""
 
     retractions: int = 0
+    retracted_requests: int = 0
     state_exhausted: int = 0
     """``Not enough space for mamba cache`` lines."""
 
@@ -128,7 +129,7 @@ def judge(
         return "state", (
             f"the server ran out of state slots {_times(events.state_exhausted)}"
         )
-    needed = max(wording.min_lines, HOT_SHARE * total.lines)
+    needed = needed_lines(total, wording)
     state, kv, both = found["state"], found["kv"], found["both"]
     retracts = events.retractions and (
         events.retractions >= RETRACTION_SHARE * total.lines
@@ -142,7 +143,7 @@ def judge(
             f"both pools filled up together in {_share(both, total)} {wording.noun}: "
             "the split is right, only more memory helps"
         )
-    why = _why_neither(found["other"], total, limits, needed, wording.noun)
+    why = _why_neither(found, total, limits, wording)
     if events.retractions:
         why += f"; {_retracted(events)}, too seldom to matter"
     return None, why
@@ -177,32 +178,36 @@ def judge_filling(cells: Sequence[Cell]) -> tuple[HotPool | None, str]:
 
 
 def _sort_out(cells: Sequence[Cell], limits: Limits) -> dict[str, Pressure]:
-    """Return the lines under pressure by the pool that was short."""
+    """Return the lines under pressure by what was short.
+
+    The keys are ``state``, ``kv``, ``both``, ``limit`` (a limit that the state pool
+    does not set) and ``other``.
+    """
     found: dict[str, Pressure] = defaultdict(Pressure)
-    limit = limits.limit
     plateau = max((cell.running / cell.lines for cell in cells), default=0.0)
-    sets_limit = limits.state_sets_limit
     for cell in cells:
         running = cell.running / cell.lines
+        at_limit = limits.limit is not None and running >= AT_LIMIT * limits.limit
+        at_plateau = running >= AT_LIMIT * plateau
         for (waits, kv, state), pressure in cell.pressures.items():
-            if not waits:
-                found["kv"].add(pressure)
-                continue
-            is_full = state == STATE_FULL
-            if sets_limit and limit is not None:
-                is_full = is_full or running >= AT_LIMIT * limit
-            elif sets_limit is None:
-                at_plateau = running >= AT_LIMIT * plateau
-                is_full = is_full or (state >= STATE_FILLED and at_plateau)
-            found[_name(is_full, kv)].add(pressure)
+            if limits.state_sets_limit is None:
+                is_full = state >= STATE_FILLED and at_plateau
+            else:
+                is_full = limits.state_sets_limit and at_limit
+            is_full = is_full or state == STATE_FULL
+            found[_name(waits, is_full, at_limit, kv)].add(pressure)
     return found
 
 
-def _name(state_is_full: bool, kv: int) -> str:
-    """Return what was short on lines with a queue."""
+def _name(waits: bool, state_is_full: bool, at_limit: bool, kv: int) -> str:
+    """Return what was short on lines with a queue or with full KV."""
+    if not waits:
+        return "kv"
     if state_is_full:
         return "both" if kv >= KV_NEARLY_FULL else "state"
-    return "kv" if kv != UNKNOWN and kv >= KV_TIGHT else "other"
+    if kv >= (KV_FULL if at_limit else KV_TIGHT):
+        return "kv"
+    return "limit" if at_limit else "other"
 
 
 def _why_state(state: Pressure, total: Cell, limits: Limits, noun: str) -> str:
@@ -231,27 +236,35 @@ def _why_kv(kv: Pressure, total: Cell, events: Events, noun: str) -> str:
 
 
 def _why_neither(
-    other: Pressure, total: Cell, limits: Limits, needed: float, noun: str
+    found: Mapping[str, Pressure], total: Cell, limits: Limits, wording: Wording
 ) -> str:
     if not total.lines:
         return ""
-    if other.lines < needed:
+    name = max(("other", "limit"), key=lambda one: found[one].lines)
+    lines = found[name]
+    if lines.lines < needed_lines(total, wording):
         usages = [
-            f"{name} stayed at or below {max(counts)} %"
-            for name, counts in (("KV", total.kv), ("the state pool", total.state))
+            f"{pool} stayed at or below {max(counts)} %"
+            for pool, counts in (("KV", total.kv), ("the state pool", total.state))
             if counts
         ]
         return "; ".join(["hardly a request queued", *usages])
-    words = f"in {_share(other, total)} {noun} requests queued"
+    words = f"in {_share(lines, total)} {wording.noun} requests queued"
     if total.kv:
-        words += f" while KV stood at {other.kv_percent / other.lines:.0f} %"
+        words += f" while KV stood at {lines.kv_percent / lines.lines:.0f} %"
     if total.state:
-        words += f" and the state pool at {other.state_percent / other.lines:.0f} %"
-    if limits.state_sets_limit is False:
-        return f"{words}: neither pool sets the limit of {limits.limit} requests"
-    if limits.state_sets_limit is None:
+        words += f" and the state pool at {lines.state_percent / lines.lines:.0f} %"
+    if name == "limit":
+        setter = "" if limits.state_sets_limit is None else ", which neither pool sets"
+        return f"{words}: the limit of {limits.limit} requests was reached{setter}"
+    if limits.limit is None:
         return f"{words}; the limit in force is not known, so neither is to blame"
     return f"{words}, below the limit of {limits.limit} requests"
+
+
+def needed_lines(total: Cell, wording: Wording) -> float:
+    """Return how many lines must agree."""
+    return max(wording.min_lines, HOT_SHARE * total.lines)
 
 
 def _retracted(events: Events) -> str:

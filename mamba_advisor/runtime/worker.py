@@ -35,13 +35,13 @@ class Worker:
     """Sums over the lines of one worker."""
 
     __slots__ = (
+        "_retracted",
+        "_retractions",
         "before_ready",
         "cached_tokens",
         "decode",
         "new_tokens",
         "prefill",
-        "retracted",
-        "retractions",
         "seen",
         "speaker",
         "tables",
@@ -51,10 +51,10 @@ class Worker:
         self.speaker: int | None = None
         """The TP rank that is listened to, −1 without a tag."""
 
-        self.retractions: Counter[int] = Counter()
+        self._retractions: Counter[int] = Counter()
         """TP rank -> retraction lines; every rank prints each event."""
 
-        self.retracted: Counter[int] = Counter()
+        self._retracted: Counter[int] = Counter()
         """TP rank -> retracted requests."""
 
         self.before_ready = 0
@@ -138,16 +138,23 @@ class Worker:
 
     def add_retraction(self, tp: int, facts: Mapping[str, Value]) -> None:
         """Count one retraction line of TP rank *tp*."""
-        self.retractions[tp] += 1
-        self.retracted[tp] += number_of(facts, "retracted") or 0
+        self._retractions[tp] += 1
+        self._retracted[tp] += number_of(facts, "retracted") or 0
+
+    def retracted(self) -> tuple[int, int]:
+        """Return how many retractions there were, and of how many requests."""
+        return (
+            max(self._retractions.values(), default=0),
+            max(self._retracted.values(), default=0),
+        )
 
     def mark_ready(self) -> None:
         """Set aside what came before the server was ready: its own warm-up."""
         self.settle()
         self.before_ready += self.decode.lines
         self.clear()
-        self.retractions.clear()
-        self.retracted.clear()
+        self._retractions.clear()
+        self._retracted.clear()
 
     def merge(self, other: Worker) -> None:
         """Add the sums of *other*, the same worker in another part of the log."""
@@ -164,5 +171,5 @@ class Worker:
         self.cached_tokens += other.cached_tokens
         self.seen += other.seen
         self.before_ready += other.before_ready
-        self.retractions.update(other.retractions)
-        self.retracted.update(other.retracted)
+        self._retractions.update(other._retractions)
+        self._retracted.update(other._retracted)
