@@ -90,8 +90,9 @@ class RawLog:
         except (OSError, ValueError) as error:
             self.trouble = f"reading stopped: {_reason(error)}"
             return 0
-        if not self.size and count:
-            self.head = bytes(memoryview(view)[: min(count, SAMPLE)])
+        if count and len(self.head) < SAMPLE:
+            # The first piece may be short: what `sniff` looked at.
+            self.head += bytes(memoryview(view)[: min(count, SAMPLE - len(self.head))])
             self.looks = _looks(self.head)
         self.size += count
         if not count and self._unpacked is not None:
