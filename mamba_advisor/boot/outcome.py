@@ -49,6 +49,18 @@ FIGURES = (
 )
 """Facts of failure lines that `Failure.figures` keeps."""
 
+PLACES = {
+    "state-cache-not-positive": "pools",
+    "no-request-fits-state-cache": "pools",
+    "no-memory-for-kv": "pools",
+    "kv-tokens-not-positive": "pools",
+    "unified-budget-too-small": "pools",
+    "swa-pool": "pools",
+    "checkpoint-pool": "pools",
+    "graph-capture-failed": "graphs",
+}
+"""Kind of failure -> where alone it can strike, see `Failure.phase`."""
+
 PHASE_WORDS = {
     Phase.NONE: "arguments",
     Phase.INIT: "weights",
@@ -100,8 +112,9 @@ class FailureWatch:
         known = self.failure
         self._weight = weight
         plain = pick.figures(reading)
+        kind = KINDS.get(reading.event, reading.event.removeprefix("failure-"))
         self.failure = Failure(
-            KINDS.get(reading.event, reading.event.removeprefix("failure-")),
+            kind,
             reading.text,
             reading.line,
             {
@@ -111,7 +124,7 @@ class FailureWatch:
             },
             pick.size(reading, "rest_bytes"),
             pick.size(reading, "slot_bytes"),
-            known.phase if known is not None else phase,
+            PLACES.get(kind) or (known.phase if known is not None else phase),
         )
 
     def notes(self) -> tuple[Note, ...]:
