@@ -64,6 +64,7 @@ def shared_budget(
             pp_size=options.pp_size,
             attn_dp_size=options.attn_dp_size,
             is_mla=model.attention_kind == "mla",
+            is_kda=model.state_kind == "kda",
             config=config,
             max_running_requests=options.max_running_requests,
             speculative=bool(options.draft_tokens or options.speculative_algorithm),

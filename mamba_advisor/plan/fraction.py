@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mamba_advisor.errors import InputError
-from mamba_advisor.plan.gpus import GIB, MIB, Gpu
+from mamba_advisor.plan.gpus import MIB, Gpu
 from mamba_advisor.sizing.releases import since
 
 
@@ -78,6 +78,7 @@ def default_fraction(
     pp_size: int,
     attn_dp_size: int,
     is_mla: bool,
+    is_kda: bool,
     config: Mapping[str, Any],
     max_running_requests: int | None = None,
     speculative: bool = False,
@@ -95,7 +96,8 @@ def default_fraction(
         tp_size: ``--tp-size``.
         pp_size: ``--pp-size``.
         attn_dp_size: Attention-DP width.
-        is_mla: The model has latent attention.
+        is_mla: The model has latent attention, whose prefill graphs take more.
+        is_kda: Its states are Kimi Delta Attention's, which have none in 0.5.23.
         config: The model's config, for its vision tower.
         max_running_requests: The flag, which 0.5.23 caps the graphs by.
         speculative: Drafts are on: releases before 0.5.18 may keep 2 GiB more.
@@ -118,18 +120,29 @@ def default_fraction(
     reserved += batch * 2
     if attn_dp_size > 1:
         reserved += batch * attn_dp_size * (4.5 if batch > 300 else 3)  # noqa: PLR2004
-    if since(version, "0.5.12"):
-        reserved += 1536 if is_mla else 8 * _graph_sizes(size.chunk)
-    if gpu.memory > 60 * GIB:
-        reserved = max(reserved, 10 * 1024)
+    graphs = 1536 if is_mla else 8 * _graph_sizes(size.chunk)
+    captured = since(version, "0.5.12") and not (is_kda and since(version, "0.5.23"))
     factor = vision_factor(config)
-    value = max(LEAST, round((memory - reserved) / memory, 3) * factor)
+    with_graphs, without = (
+        factor * _left(memory, reserved + extra) for extra in (graphs, 0)
+    )
     executed = since(version, "0.5.18")
     below = ROUNDING if executed else UNSURE
     if speculative and not executed:
         below += 2048 / memory
     above = ROUNDING if executed else UNSURE / 2
-    return Fraction(value, max(LEAST, value - below), min(0.99, value + above))
+    # Whether prefill graphs are captured is not certain for these.
+    open_question = is_kda or factor != 1.0
+    best = with_graphs if captured else without
+    high = without if open_question else best
+    return Fraction(best, max(LEAST, best - below), min(0.99, high + above))
+
+
+def _left(memory: float, reserved: float) -> float:
+    """Return the part of *memory* that is left, both in MiB, as SGLang rounds it."""
+    if memory > 60 * 1024:
+        reserved = max(reserved, 10 * 1024)
+    return max(LEAST, round((memory - reserved) / memory, 3))
 
 
 def _graph_sizes(chunk: int) -> int:

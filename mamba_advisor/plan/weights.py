@@ -220,23 +220,26 @@ def stored_bytes(folder: Path) -> int | None:
     The index's ``total_size`` counts, else the sizes of the ``*.safetensors`` files;
     a ``consolidated`` copy of the same weights is left out.
     """
+    total = _indexed(folder / INDEX)
+    if total is not None:
+        return total
     try:
-        total = _indexed(folder / INDEX)
-        if total is not None:
-            return total
         files = [path for path in folder.glob("*.safetensors") if path.is_file()]
         names = [path for path in files if not path.name.startswith("consolidated")]
-        sizes = [path.stat().st_size for path in names or files]
-    except (OSError, ValueError, RecursionError):
+        total = sum(path.stat().st_size for path in names or files)
+    except OSError:
         return None
-    total = sum(sizes)
     return total if 0 < total < MOST_BYTES else None
 
 
 def _indexed(path: Path) -> int | None:
-    if not path.is_file() or path.stat().st_size > LARGEST_INDEX:
+    """Return ``total_size`` of an index, None where there is none to be had."""
+    try:
+        if not path.is_file() or path.stat().st_size > LARGEST_INDEX:
+            return None
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
         return None
-    content = json.loads(path.read_bytes())
     metadata = content.get("metadata") if isinstance(content, dict) else None
     total = metadata.get("total_size") if isinstance(metadata, dict) else None
     if isinstance(total, float) and total.is_integer():
