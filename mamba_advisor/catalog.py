@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from mamba_advisor.dialect import entries, parse, sketch
 from mamba_advisor.errors import DialectError
 from mamba_advisor.pattern import Dialect, Entry
-from mamba_advisor.selftest import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,23 +66,33 @@ def load_catalog(files: Sequence[Path] = (), *, plugins: bool = True) -> Catalog
     texts: dict[str, tuple[str, str]] = {}
     problems: list[DialectError] = []
     for where, text in builtin_files():
-        shelf = sketch(text, where)
-        shelves[shelf[0].dialect] = shelf
-        texts[shelf[0].dialect] = (where, text)
+        sketched = sketch(text, where)
+        name = sketched[0].dialect
+        shelves[name], texts[name] = sketched, (where, text)
     for where, text in _plugin_files(problems) if plugins else ():
         try:
-            dialect = load(text, where)
+            name, shelf = _proved(text, where)
         except DialectError as error:
             problems.append(error)
         else:
-            shelves[dialect.name] = entries(dialect)
-            texts[dialect.name] = (where, text)
+            shelves[name], texts[name] = shelf, (where, text)
     for file in files:
         text = read_file(file)
-        dialect = load(text, str(file))
-        shelves[dialect.name] = entries(dialect)
-        texts[dialect.name] = (str(file), text)
+        name, shelf = _proved(text, str(file))
+        shelves[name], texts[name] = shelf, (str(file), text)
     return Catalog(shelves.values(), texts, problems)
+
+
+def _proved(text: str, where: str) -> tuple[str, Sequence[Entry]]:
+    """Return the name and the patterns of a dialect from outside.
+
+    Raises:
+        DialectError: It is not sound.
+    """
+    from mamba_advisor.selftest import load  # not worth loading for most runs
+
+    dialect = load(text, where)
+    return dialect.name, entries(dialect)
 
 
 def read_file(file: Path) -> str:

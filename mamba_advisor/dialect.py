@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 from mamba_advisor.errors import DialectError
 from mamba_advisor.measured import UNITS
 from mamba_advisor.pattern import (
     KINDS,
+    LOG_TIMEOUT_S,
     MATCH_TIMEOUT_S,
     Dialect,
     Entry,
@@ -65,14 +67,8 @@ EVENT_FACTS = {
 }
 """Event -> facts; a pattern without an event has the first that covers its facts."""
 
-_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
-_RELEASE = r"\d+\.\d+\.\d+(?:\.?(?:post|rc)\d+)?"
-_VERSIONS = re.compile(
-    rf"\s*(?:(?P<only>{_RELEASE})|(?P<low>{_RELEASE})?\s*[–-]\s*(?P<high>{_RELEASE})?)\s*"
-)
-_PATTERN_HEAD = re.compile(r"^\[\[pattern\]\]$", re.MULTILINE)
-_PROOFS_HEAD = re.compile(r"^\[\[(?:pattern\.sample|reject)\]\]$", re.MULTILINE)
-_ANCHOR = re.compile(r'^anchor = "(.*)"$', re.MULTILINE)
+_NAME = r"[A-Za-z0-9][\w.-]{0,63}"
+_RELEASE = r"\d+\.\d+\.\d+"
 
 
 def parse(text: str, where: str) -> Dialect:
@@ -96,7 +92,7 @@ def parse(text: str, where: str) -> Dialect:
         reason = f"schema {document.get('schema')!r} is not known"
         raise DialectError(where, reason, f"put schema = {SCHEMA} first")
     name = _text(document, "name", where, "the file")
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(_NAME, name):
         raise DialectError(where, f"name {name!r} is not a word")
     edited, rank = document.get("edited", False), document.get("rank", 0)
     if not isinstance(edited, bool):
@@ -128,40 +124,45 @@ def entries(dialect: Dialect, *, trusted: bool = False) -> list[Entry]:
     """
     compile_ = _compile if trusted else _compile_fused
     return [
-        Entry(dialect, pattern.anchor, partial(_itself, pattern), compile_)
+        Entry(
+            dialect, pattern.event, pattern.anchor, partial(_itself, pattern), compile_
+        )
         for pattern in dialect.patterns
     ]
 
 
 def sketch(text: str, where: str) -> list[Entry]:
-    """Return the patterns of a built-in file without parsing it.
+    """Return the patterns of a built-in file without reading it all.
 
-    Start-up pays for the patterns that a log needs, not for all: a block is parsed
-    when its anchor is first seen in a line.  This relies on the form of the
-    built-in files (headers and anchors on lines of their own), which the tests hold
-    against `parse`.
+    Start-up pays for the patterns that a log needs, not for all of them: a block is
+    read when its anchor is first seen in a line.  This relies on the form of the
+    built-in files, which the tests hold against `parse`: a key and its value on a
+    line, strings without escapes.
 
     Args:
         text: The file's content.
         where: Its name, for messages.
     """
-    head, *blocks = _PATTERN_HEAD.split(text)
-    document = _toml(head, where)
+    head, *blocks = text.split("\n[[pattern]]\n")
+    table = _block(head)
     dialect = Dialect(
-        document["name"],
-        document["title"],
+        table["name"],
+        table["title"],
         where,
         (),
-        edited=document.get("edited", False),
-        rank=document.get("rank", 0),
+        edited=table.get("edited", False),
+        rank=table.get("rank", 0),
     )
-    sketched = []
-    for block in blocks:
-        anchor = _ANCHOR.search(block)
-        make = partial(_parse_block, _PROOFS_HEAD.split(block, 1)[0], where)
-        name = anchor.group(1) if anchor else ""
-        sketched.append(Entry(dialect, name, make, _compile))
-    return sketched
+    return [
+        Entry(
+            dialect,
+            _line_value(block, "event"),
+            _line_value(block, "anchor"),
+            partial(_parse_block, block, where),
+            _compile,
+        )
+        for block in blocks
+    ]
 
 
 def group_names(pattern: Pattern, where: str) -> set[str]:
@@ -177,9 +178,44 @@ def _itself(pattern: Pattern) -> Pattern:
     return pattern
 
 
+def _line_value(block: str, key: str) -> str:
+    """Return the string on the line of *key*, empty without one."""
+    start = f"\n{block}".find(f'\n{key} = "')
+    if start < 0:
+        return ""
+    start += len(key) + 4
+    return block[start : block.index('"\n', start)]
+
+
 def _parse_block(block: str, where: str) -> Pattern:
-    table = _toml("[[pattern]]" + block, where)["pattern"][0]
-    return _pattern(table, where)
+    return _pattern(_block(block), where)
+
+
+def _block(block: str) -> dict[str, Any]:
+    """Read the lines of a built-in file up to its first proof."""
+    table: dict[str, Any] = {}
+    into = table
+    for line in block.split("\n"):
+        if line.startswith("[["):
+            break
+        if line == "[pattern.fields]":
+            into = table["fields"] = {}
+        elif line and line[0] != "#":
+            key, _, value = line.partition(" = ")
+            into[key] = _value(value)
+    return table
+
+
+def _value(text: str) -> Any:
+    """Convert a value of a built-in file."""
+    if text.startswith("{"):
+        pairs = re.findall(r'(\w+) = ("[^"]*"|[\w.]+)', text.partition("}")[0])
+        return {key: _value(value) for key, value in pairs}
+    if text.startswith("'''"):
+        return text[3 : text.index("'''", 3)]
+    if text.startswith('"'):
+        return text[1 : text.index('"', 1)]
+    return text == "true" if text in ("true", "false") else int(text)
 
 
 def _compile(pattern: Pattern, _where: str) -> tuple[Search, int]:
@@ -191,9 +227,15 @@ def _compile(pattern: Pattern, _where: str) -> tuple[Search, int]:
 def _compile_fused(pattern: Pattern, where: str) -> tuple[Search, int]:
     """Return a search that raises `TimeoutError`, and the last named group."""
     fused = _fused(pattern, where)
+    left = LOG_TIMEOUT_S
 
     def search(text: str) -> re.Match[str] | None:
+        nonlocal left
+        start = perf_counter()
         found: re.Match[str] | None = fused.search(text, timeout=MATCH_TIMEOUT_S)
+        left -= perf_counter() - start
+        if left < 0:
+            raise TimeoutError
         return found
 
     return search, max(fused.groupindex.values(), default=0)
@@ -223,17 +265,15 @@ def _toml(text: str, where: str) -> dict[str, Any]:
 def _pattern(table: Mapping[str, Any], where: str) -> Pattern:
     name = _text(table, "name", where, "a pattern")
     what = f"pattern {name!r}"
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(_NAME, name):
         raise DialectError(where, f"{what}: the name is not a word")
     _check_keys(table, "pattern", where, what)
     regex = _text(table, "regex", where, what)
     if len(regex) > MAX_REGEX:
         raise DialectError(where, f"{what}: regex longer than {MAX_REGEX} characters")
-    versions = _VERSIONS.fullmatch(_text(table, "versions", where, what, default="–"))
-    if versions is None:
-        reason = f"{what}: versions {table['versions']!r} is not a range"
-        raise DialectError(where, reason, "for example 0.5.4 – 0.5.12, or 0.5.13 –")
-    only = versions["only"]
+    versions = _versions(
+        _text(table, "versions", where, what, default="–"), where, what
+    )
     fields = tuple(
         _field(group, entry, where, what)
         for group, entry in _table(table, "fields", where, what).items()
@@ -252,7 +292,7 @@ def _pattern(table: Mapping[str, Any], where: str) -> Pattern:
         event,
         regex,
         _text(table, "anchor", where, what, default=""),
-        (only or versions["low"] or "", only or versions["high"] or ""),
+        versions,
         _text(table, "source", where, what, default=""),
         fields,
         constants,
@@ -261,6 +301,17 @@ def _pattern(table: Mapping[str, Any], where: str) -> Pattern:
             for sample in _tables(table, "sample", where, what)
         ),
     )
+
+
+def _versions(text: str, where: str, what: str) -> tuple[str, str]:
+    """Return first and last release of a range such as ``0.5.4 – 0.5.12``."""
+    low, dash, high = text.replace("-", "–").partition("–")
+    first, last = low.strip(), high.strip() if dash else low.strip()
+    for release in (first, last):
+        if release and not re.fullmatch(_RELEASE, release):
+            hint = "for example 0.5.4 – 0.5.12, or 0.5.13 –"
+            raise DialectError(where, f"{what}: versions {text!r} is not a range", hint)
+    return first, last
 
 
 def _field(group: str, entry: object, where: str, what: str) -> Field:

@@ -70,8 +70,7 @@ class Join:
         """Event that it is reported as when nothing reads it."""
 
         self.is_arguments = any(
-            entry.pattern.event == "server-args" and not entry.edited
-            for entry, _ in hits
+            entry.event == "server-args" and not entry.edited for entry, _ in hits
         )
         self._texts = [text]
 
@@ -146,7 +145,7 @@ class Join:
             hits: What edited patterns read from the joined text.
             rest: What they read from the last part.
         """
-        events = {entry.pattern.event for entry, _ in self.hits} or {self.looks_like}
+        events = {entry.event for entry, _ in self.hits} or {self.looks_like}
         return any(
             _facts(hits, event) > _facts(self.hits, event) | _facts(rest, event)
             for event in events
@@ -159,12 +158,7 @@ def count_facts(hits: Hits) -> int:
 
 
 def _facts(hits: Hits, event: str) -> set[str]:
-    return {
-        name
-        for entry, hit in hits
-        if entry.pattern.event == event
-        for name in hit.facts
-    }
+    return {name for entry, hit in hits if entry.event == event for name in hit.facts}
 
 
 def _is_word(char: str) -> bool:

@@ -17,12 +17,16 @@ KINDS = frozenset({"arguments", "count", "flag", "list", "number", "size", "text
 MATCH_TIMEOUT_S = 0.25
 """A pattern from outside that takes longer on one line is stopped."""
 
+LOG_TIMEOUT_S = 10.0
+"""So is one that takes longer on all lines together."""
+
 MAX_TEXT = 300
 """Characters kept of a text field."""
 
-_COUNT = re.compile(r"-?\d{1,18}")
-_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,18})?")
-_SEPARATORS = re.compile("[,_'\u2019\u00a0\u2009\u202f](?=\\d{3})")
+MAX_DIGITS = 18
+"""Digits before the point of the longest number that counts as one."""
+
+_SEPARATORS = "[,_'\u2019\u00a0\u2009\u202f](?=\\d{3})"
 _FALSE = frozenset({"false", "0", "no", "off", "none", ""})
 
 
@@ -119,6 +123,7 @@ class Entry:
         "anchor",
         "dialect",
         "edited",
+        "event",
         "rank",
         "where",
     )
@@ -126,6 +131,7 @@ class Entry:
     def __init__(
         self,
         dialect: Dialect,
+        event: str,
         anchor: str,
         make: Callable[[], Pattern],
         compile: Callable[[Pattern, str], tuple[Search, int]],  # noqa: A002
@@ -134,6 +140,7 @@ class Entry:
         self.where = dialect.where
         self.edited = dialect.edited
         self.rank = dialect.rank
+        self.event = event
         self.anchor = anchor
         self._make = make
         self._compile = compile
@@ -160,8 +167,8 @@ class Entry:
             convert, or (edited dialects) no field took part.
 
         Raises:
-            DialectError: The regex does not compile, or it took longer than
-                `MATCH_TIMEOUT_S`.
+            DialectError: The regex does not compile, or runs longer than
+                `MATCH_TIMEOUT_S` or `LOG_TIMEOUT_S` allow.
         """
         pattern = self.pattern
         if self._search is None:
@@ -171,8 +178,8 @@ class Entry:
         except TimeoutError as error:
             place = f" on line {lines[0]}" if lines else ""
             reason = (
-                f"pattern {pattern.name!r}: took longer than "
-                f"{MATCH_TIMEOUT_S:g} s{place}"
+                f"pattern {pattern.name!r}: its regex is too slow: stopped{place} "
+                f"({MATCH_TIMEOUT_S:g} s for a line, {LOG_TIMEOUT_S:g} s for a log)"
             )
             hint = "bound the gaps, and do not nest repeats"
             raise DialectError(self.where, reason, hint) from error
@@ -215,12 +222,12 @@ def convert(
     value: Value
     match field.kind:
         case "count":
-            digits = _SEPARATORS.sub("", text)
-            value = int(digits) if _COUNT.fullmatch(digits) else None
+            digits = text if text.isdigit() else re.sub(_SEPARATORS, "", text)
+            value = int(digits) if _is_number(digits, 0) else None
         case "size":
             value = _size(text, field.unit, lines, typed)
         case "number":
-            value = float(text) if _NUMBER.fullmatch(text) else None
+            value = float(text) if _is_number(text, 18) else None
         case "flag":
             value = text.strip().lower() not in _FALSE
         case "list":
@@ -233,9 +240,21 @@ def convert(
 
 
 def _size(text: str, unit: str, lines: tuple[int, ...], typed: bool) -> Measured | None:
-    if not _NUMBER.fullmatch(text):
+    if not _is_number(text, 18):
         return None
     if typed and "." not in text and unit != "B":
         middle, half = int(text) * UNITS[unit], UNITS[unit] // 2
         return Measured(middle, max(0, middle - half), middle + half, lines)
     return Measured.from_text(text, unit, lines)
+
+
+def _is_number(text: str, decimals: int) -> bool:
+    """Return whether *text* is a plain number of sane length."""
+    whole, point, fraction = text.removeprefix("-").partition(".")
+    return (
+        whole.isascii()
+        and whole.isdigit()
+        and len(whole) <= MAX_DIGITS
+        and (not point or (fraction.isascii() and fraction.isdigit()))
+        and len(fraction) <= decimals
+    )

@@ -35,69 +35,56 @@ _AHEAD = r"(?=\[(?:\d{4}[-/]|\d\d:\d\d:|[DTPE]P\d))"
 _WORD = r"[\w.\-]{1,120}"
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
 _SYSLOG_TIME = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})?"
+# Compiled when they are first needed: most logs need none of them.
 _LAYERS = (
-    ("frame", "│┃║▏▕┆┊╎╏▌|", "", re.compile(r"[│┃║▏▕┆┊╎╏▌]+ ?|\|+ ")),
+    ("frame", "│┃║▏▕┆┊╎╏▌|", "", r"[│┃║▏▕┆┊╎╏▌]+ ?|\|+ "),
     (
         "markdown",
         ">*+•–-`0123456789",
         "",
-        re.compile(r"(?:> ?)+|[*+•–-] +|\d{1,3}[.)] +|`+|\*\*(?=\S)"),
+        r"(?:> ?)+|[*+•–-] +|\d{1,3}[.)] +|`+|\*\*(?=\S)",
     ),
-    ("kubectl", "[", "/", re.compile(rf"\[(?P<who>{_WORD}(?:/{_WORD}){{1,3}})\] ?")),
+    ("kubectl", "[", "/", rf"\[(?P<who>{_WORD}(?:/{_WORD}){{1,3}})\] ?"),
     (
         "launcher",
         "[",
         "]",
-        re.compile(r"\[(?:rank|default)\d{1,6}\]:? |\[\d{1,6},\d{1,6}\]<std\w{3}>: ?"),
+        r"\[(?:rank|default)\d{1,6}\]:? |\[\d{1,6},\d{1,6}\]<std\w{3}>: ?",
     ),
     (
         "ray",
         "(",
         "pid=",
-        re.compile(
-            r"\((?:(?P<who>[\w.:#\-]{1,120}(?: [\w.:#\-]{1,120})?) )?"
-            r"pid=\d{1,10}(?:, ip=[\w.:]{1,60})?\) ?"
-        ),
+        r"\((?:(?P<who>[\w.:#\-]{1,120}(?: [\w.:#\-]{1,120})?) )?"
+        r"pid=\d{1,10}(?:, ip=[\w.:]{1,60})?\) ?",
     ),
     (
         "logger",
         "DIWEC",
         ":",
-        re.compile(r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]{1,120}:"),
+        r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]{1,120}:",
     ),
     (
         "journal",
         "",
         ": ",
-        re.compile(
-            rf"(?:{_SYSLOG_TIME}|{_ISO}) \S{{1,120}} "
-            r"(?P<who>[^\s\[\]:|]{1,120})(?:\[\d{1,10}\])?: "
-        ),
+        rf"(?:{_SYSLOG_TIME}|{_ISO}) \S{{1,120}} "
+        r"(?P<who>[^\s\[\]:|]{1,120})(?:\[\d{1,10}\])?: ",
     ),
-    ("time", "", ":", re.compile(rf"(?:{_ISO}|{_SYSLOG_TIME}) (?=\S)")),
-    (
-        "compose",
-        "",
-        "| ",
-        re.compile(rf"(?P<who>{_WORD}?)(?: {{2,120}}\| | ?\| {_AHEAD})"),
-    ),
-    ("launcher", "0123456789", ": [", re.compile(rf"\d{{1,6}}: {_AHEAD}")),
-    (
-        "words",
-        "",
-        "[",
-        re.compile(rf"(?P<who>{_WORD}(?:[ /:]{{1,3}}{_WORD}){{0,3}}):? {_AHEAD}"),
-    ),
+    ("time", "", ":", rf"(?:{_ISO}|{_SYSLOG_TIME}) (?=\S)"),
+    ("compose", "", "| ", rf"(?P<who>{_WORD}?)(?: {{2,120}}\| | ?\| {_AHEAD})"),
+    ("launcher", "0123456789", ": [", rf"\d{{1,6}}: {_AHEAD}"),
+    ("words", "", "[", rf"(?P<who>{_WORD}(?:[ /:]{{1,3}}{_WORD}){{0,3}}):? {_AHEAD}"),
 )
 """(kind, first characters or empty for a letter or digit, text inside, head)."""
 
-_ANSI = re.compile(
+_ANSI = (
     r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]"
     r"|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|\x1b[@-_]?"
 )
-_BAR = re.compile(r"[^\[\]'\"=]{0,200}?\d{1,3}%(?:\|| ?Completed ?\|)")
-_GLUE = re.compile(rf"(?:it/s|s/it)\](?=\[{_TIME})")
-_TAIL = re.compile(r"[ \t]*[│┃║▕┆┊╎╏|`]+[ \t]*$")
+_BAR = r"[^\[\]'\"]{0,200}?\d{1,3}%(?:\|| ?Completed ?\|)"
+_GLUE = rf"(?:it/s|s/it)\](?=\[{_TIME})"
+_TAIL = r"[ \t]*[│┃║▕┆┊╎╏|`]+[ \t]*$"
 _JSON_TEXT = ("log", "message", "msg", "textPayload")
 _JSON_WHO = ("container_name", "pod_name", "pod", "container", "service", "host")
 _JSON_TIME = ("time", "timestamp", "@timestamp", "ts")
@@ -137,10 +124,10 @@ def peel(text: str) -> Iterator[Spoken]:
         counts only where SGLang's time follows the bar's ``it/s]`` directly.
     """
     if "\x1b" in text:
-        text = _ANSI.sub("", text)
+        text = re.sub(_ANSI, "", text)
     for part in text.split("\r") if "\r" in text else (text,):
-        if "%" in part and part[:1] != "[" and _BAR.match(part):
-            if glue := _GLUE.search(part):
+        if "%" in part and part[:1] != "[" and re.match(_BAR, part):
+            if glue := re.search(_GLUE, part):
                 yield from _peel_part(part[glue.end() :], is_glued=True)
         elif part:
             yield from _peel_part(part)
@@ -192,7 +179,7 @@ def _peel_part(text: str, *, is_glued: bool = False) -> Iterator[Spoken]:
             head.stamp = match.group().strip()
         text = text[match.end() :]
         if kind in ("frame", "markdown"):
-            text = _TAIL.sub("", text)
+            text = re.sub(_TAIL, "", text)
     yield _unstamped(text, head)
 
 
@@ -203,7 +190,7 @@ def _outermost(text: str) -> tuple[str, re.Match[str]] | None:
         if (
             (initial in first if first else initial.isalnum())
             and inside in text
-            and (match := pattern.match(text))
+            and (match := re.match(pattern, text))
         ):
             return kind, match
     return None
@@ -295,7 +282,7 @@ def _first(place: object, keys: tuple[str, ...]) -> str:
 
 def _peel_json_line(line: str, head: _Head) -> Iterator[Spoken]:
     """Read SGLang's prefix of a line inside a JSON record."""
-    plain = _ANSI.sub("", line)
+    plain = re.sub(_ANSI, "", line)
     if own := SGLANG.match(plain):
         yield _stamped(own, plain, head)
     else:

@@ -17,6 +17,7 @@ from mamba_advisor.logfile import RawLog, iter_lines, open_log
 from mamba_advisor.merging import MAX_EXCERPT, merge
 from mamba_advisor.pattern import Entry
 from mamba_advisor.prefix import Spoken, peel
+from mamba_advisor.tables import Table
 from mamba_advisor.trust import Trust
 
 SIZING_EVENTS = frozenset(
@@ -30,6 +31,9 @@ SIZING_EVENTS = frozenset(
 
 MAX_MESSAGE = 65536
 """Characters of a message that patterns see."""
+
+ACCESS = "INFO:     "
+"""How uvicorn's lines begin: what they hold comes from requests."""
 
 SHORTEST_KEY = 8
 """Anchors shorter than this are no key words."""
@@ -52,6 +56,7 @@ class LineReader:
         "_exact",
         "_held",
         "_join",
+        "_table",
         "_unknown",
         "doubtful",
         "trust",
@@ -64,6 +69,7 @@ class LineReader:
         self._join: Join | None = None
         self._held: Reading | None = None
         self._unknown: set[str] = set()
+        self._table = Table()
         self.trust = Trust()
         self.doubtful = 0
 
@@ -115,9 +121,16 @@ class LineReader:
     def _take(self, part: Part, found: list[Reading]) -> None:
         """Read a line that continues nothing."""
         spoken = part.spoken
-        if self.trust.hear(spoken) or not spoken.message:
+        if self.trust.hear(spoken) or spoken.message.startswith(ACCESS):
             return
         text = spoken.message[:MAX_MESSAGE]
+        if "|" in text and not spoken.is_stamped:
+            rows = list(self._table.lines(text))
+            for row in rows:
+                hits = self._read_edited(row, part.number)
+                self._emit_all(Join(part, row, hits), found)
+            if rows:
+                return
         anchors = [anchor for anchor in self._exact if anchor in text]
         hits = self._read(self._exact, anchors, text, part.number)
         join = Join(part, text, hits)
@@ -128,10 +141,17 @@ class LineReader:
             else:
                 self._emit_all(join, found)
             return
-        keys = [anchor for anchor in self._edited if anchor in text]
+        # Nobody retypes a stamp: behind one, short anchors stand for too much.
+        shortest = SHORTEST_KEY if spoken.stamp else 0
+        keys = [
+            anchor
+            for anchor in self._edited
+            if anchor in text and len(anchor) >= shortest
+        ]
         join.hits = self._read(self._edited, keys, text, part.number)
         if not join.hits:
-            join.looks_like = self._look(spoken, anchors + keys)
+            phrases = [key for key in keys if " " in key.strip()]
+            join.looks_like = self._look(spoken, anchors + phrases)
         if join.hits or join.looks_like or self._begins_wording(spoken, anchors):
             self._join = join
 
@@ -221,14 +241,14 @@ class LineReader:
     def _look(self, spoken: Spoken, anchors: list[str]) -> str:
         """Return the event that the key words of an unread line announce, or empty."""
         text = spoken.message
-        if not any(char.isdigit() for char in text[:MAX_EXCERPT]):
+        if not anchors or not any(char.isdigit() for char in text[:MAX_EXCERPT]):
             return ""
         for anchor in anchors:
             lead = text[: text.find(anchor)]
             if len(anchor) < SHORTEST_KEY or len(lead) > LONGEST_LEAD:
                 continue
             entry = (self._exact.get(anchor) or self._edited[anchor])[0]
-            event = entry.pattern.event
+            event = entry.event
             is_plain = not set(lead) & set("\"'(=?/")
             if (
                 event in SIZING_EVENTS
@@ -253,23 +273,23 @@ class LineReader:
         best: dict[str, tuple[Entry, Any]] = {}
         for anchor in anchors:
             for entry in table[anchor]:
+                rival = best.get(entry.event)
+                if rival and not entry.edited and rival[0].dialect == entry.dialect:
+                    continue  # its samples prove that one pattern reads the line
                 hit = entry.read(text, (number,))
-                if hit is None:
-                    continue
-                event = entry.pattern.event
-                rival = best.get(event)
-                if rival is None or (rival[0].rank, len(rival[1].facts)) <= (
-                    entry.rank,
-                    len(hit.facts),
+                if hit is not None and (
+                    rival is None
+                    or (rival[0].rank, len(rival[1].facts))
+                    <= (entry.rank, len(hit.facts))
                 ):
-                    best[event] = entry, hit
+                    best[entry.event] = entry, hit
         return list(best.values())
 
     def _emit_all(self, join: Join, found: list[Reading]) -> None:
         """Emit the readings of a line, doubtful or not."""
         spoken = join.first.spoken
         for entry, hit in join.hits:
-            event = entry.pattern.event
+            event = entry.event
             doubtful = self.trust.doubts(spoken, event, hit.start)
             if entry.edited and spoken.stamp and join.text.rstrip()[-1:].isdigit():
                 doubtful = True  # a genuine line torn in its last number

@@ -16,15 +16,15 @@ MAX_ARGUMENTS = 2000
 MAX_RAW = 300
 """Characters kept of a value that is no scalar."""
 
-_KEY = re.compile(
+_KEY = (
     r"""[\s,]*(?:(?P<quote>['"])(?P<quoted>[A-Za-z_]\w{0,79})(?P=quote)\s?:\s?"""
     r"""|(?P<bare>[A-Za-z_]\w{0,79})\s?=\s?)"""
 )
 # Nearly every value is a number, a word or a string without an escape.
-_SIMPLE = re.compile(r"""(?:'[^'\\]*'|[^'"(\[{<,)\]}>\s]{1,200})(?=[,)}])""")
-_ELISION = re.compile(r"[\s,]*(?:\.\.\.|…)")
-_INTEGER = re.compile(r"-?\d{1,18}")
-_DECIMAL = re.compile(r"-?(?:\d{1,15}\.\d{0,17}|\d{1,15})(?:e[+-]?\d{1,3})?")
+_SIMPLE = r"""(?:'[^'\\]*'|[^'"(\[{<,)\]}>\s]{1,200})(?=[,)}])"""
+_ELISION = r"[\s,]*(?:\.\.\.|…)"
+_INTEGER = r"-?[0-9]{1,18}"
+_DECIMAL = r"-?(?:\d{1,15}\.\d{0,17}|\d{1,15})(?:e[+-]?\d{1,3})?"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"'}
 _CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _WORDS: dict[str, Scalar] = {"None": None, "True": True, "False": False}
@@ -50,15 +50,16 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
     if opened:
         position, closer = opened.end(), _CLOSERS[opened.group(1)]
     arguments: dict[str, Scalar] = {}
+    match_key, match_simple = re.compile(_KEY).match, re.compile(_SIMPLE).match
     while len(arguments) < MAX_ARGUMENTS:
-        key = _KEY.match(text, position)
+        key = match_key(text, position)
         if key is None:
-            if skipped := _ELISION.match(text, position):
+            if skipped := re.compile(_ELISION).match(text, position):
                 position = skipped.end()
                 continue
             break
         start = key.end()
-        simple = _SIMPLE.match(text, start)
+        simple = match_simple(text, start)
         end, is_complete = (
             (simple.end(), True) if simple else _end_of_value(text, start)
         )
@@ -103,7 +104,7 @@ def _ends_here(text: str, position: int) -> bool:
     Excerpts put several arguments on a line with dots or nothing between them.
     """
     rest = text[position : position + 90].lstrip()
-    return not rest or rest.startswith(("...", "…")) or _KEY.match(rest) is not None
+    return not rest or rest.startswith(("...", "…")) or re.match(_KEY, rest) is not None
 
 
 def _end_of_string(text: str, start: int) -> int:
@@ -126,8 +127,8 @@ def _is_scalar(text: str) -> bool:
     return (
         text in _WORDS
         or text[:1] in ("'", '"')
-        or _DECIMAL.fullmatch(text) is not None
-        or _INTEGER.fullmatch(text) is not None
+        or re.fullmatch(_DECIMAL, text) is not None
+        or re.fullmatch(_INTEGER, text) is not None
     )
 
 
@@ -135,9 +136,9 @@ def _scalar(text: str) -> Scalar:
     """Convert a printed value; what is no scalar stays text, cut."""
     if text in _WORDS:
         return _WORDS[text]
-    if _INTEGER.fullmatch(text):
+    if re.fullmatch(_INTEGER, text):
         return int(text)
-    if _DECIMAL.fullmatch(text):
+    if re.fullmatch(_DECIMAL, text):
         return float(text)
     if text[:1] in ("'", '"') and _end_of_string(text, 0) == len(text):
         return _unescape(text[1:-1])

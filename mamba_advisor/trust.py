@@ -39,14 +39,14 @@ FRESH, BOOTING, BOOTED, SERVING = range(4)
 """What a speaker is known to do: nothing yet, boot, between summary and requests,
 serve."""
 
-_EXCEPTION = re.compile(
+_EXCEPTION = (
     r"(?:Scheduler hit an exception: )?[A-Za-z_][\w.]{0,80}(?:Error|Exception|Exit): "
 )
-_HEAD = re.compile(
+_HEAD = (
     r"[\[(<]?(?:\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|\d\d/\d\d|[IWEF]\d{4}\b"
     r"|(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL)\b)[^\"'`?]{0,160}"
 )
-_TRACEBACK = re.compile(r"(?:Scheduler hit an exception: )?Traceback \(most recent")
+_TRACEBACK = r"(?:Scheduler hit an exception: )?Traceback \(most recent"
 
 
 class _Speaker:
@@ -84,7 +84,7 @@ class Trust:
             if speaker.phase != SERVING and len(self._layers) < MAX_SPEAKERS:
                 self._layers.add(spoken.layers)
             speaker.in_traceback = speaker.in_frames = False
-        if "Traceback" in spoken.message and _TRACEBACK.match(spoken.message):
+        if "Traceback" in spoken.message and re.match(_TRACEBACK, spoken.message):
             speaker.in_frames = True
             speaker.in_traceback = (
                 spoken.is_stamped
@@ -142,9 +142,9 @@ class Trust:
     @staticmethod
     def is_lead(spoken: Spoken, lead: str) -> bool:
         """Return whether *lead* may stand between a line's start and a wording."""
-        if _EXCEPTION.fullmatch(lead) or lead in ("**", "`", "`` "):
+        if re.fullmatch(_EXCEPTION, lead) or lead in ("**", "`", "`` "):
             return True
-        return not spoken.is_stamped and _HEAD.fullmatch(lead) is not None
+        return not spoken.is_stamped and re.fullmatch(_HEAD, lead) is not None
 
     def _speaker(self, name: str) -> _Speaker:
         speaker = self._speakers.get(name)
