@@ -21,8 +21,9 @@ FOREIGN = (
 
 POOL_LINES = '"Mamba Cache is allocated" and "KV Cache is allocated"'
 HOW_TO_GET = (
-    "they come on stderr at --log-level info, between the weights and the ready line: "
-    "keep the boot's output from its first line (sglang ... > server.log 2>&1)"
+    "SGLang prints them at --log-level info (warning hides them), between the weights "
+    "and the ready line: keep the boot's output from its first line on "
+    "(sglang ... > server.log 2>&1)"
 )
 PLAN = (
     "without them, `mamba-advisor plan CONFIG.json` sizes the pools from the model's "

@@ -182,6 +182,8 @@ class Summary:
     max_prefill_tokens: int | None
     rank: Rank
     line: int
+    avail: Measured | None = None
+    """Free at this moment (``available_gpu_mem``), in bytes."""
 
 
 @dataclass(frozen=True, slots=True)

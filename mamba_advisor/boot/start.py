@@ -289,7 +289,14 @@ class StartDraft:
         for name, value in figures.items():
             figures[name] = getattr(known, name, None) or value
         line = known.line if known else reading.line
-        self.summaries[rank] = Summary(tokens, rank=rank, line=line, **figures)
+        avail = known.avail if known else None
+        self.summaries[rank] = Summary(
+            tokens,
+            rank=rank,
+            line=line,
+            avail=avail or pick.size(reading, "avail_bytes"),
+            **figures,
+        )
 
     def _notice(self, reading: Reading) -> None:
         key = (reading.event, reading.text)
