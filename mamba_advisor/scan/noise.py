@@ -1,0 +1,128 @@
+"""Heads of lines that say nothing, learned from lines that have said nothing.
+
+Most of a production log is access lines and requests.  What a line of it starts with
+is noted when the plain reader finds no fact in it; once the same start has come
+often enough, the scan passes over such lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+ENOUGH = 32
+"""Lines with the same head that have said nothing before it counts as noise."""
+
+MAX_HEADS = 24
+"""Heads passed over; each costs a little on every line that is not."""
+
+MAX_CANDIDATES = 256
+"""Heads counted at a time."""
+
+LOOK_AT = 200
+"""First bytes of a line that its time is looked for in."""
+
+LITERAL, LONG = 10, 32
+"""Characters of a message that tell it from others: with SGLang's own prefix, whose
+end is certain, and without."""
+
+SHORTEST_OVERLAP = 4
+"""Common characters of a head's end and a wording's start that make it suspect."""
+
+_CLOCK = re.compile(rb"(?:\d{4}[-/]\d\d[-/]\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d{3,9})?")
+_END = re.compile(rb"(?: [A-Z][A-Z_]*\d+)*\] ")
+_RUN = re.compile(rb"\d+|\D")
+
+Head = tuple[bytes, bytes]
+"""Expressions for the start of a line up to its time, and for what follows."""
+
+
+class Noise:
+    """Counts heads of lines without facts."""
+
+    def __init__(self, anchors: Iterable[str]) -> None:
+        self.heads: dict[Head, None] = {}
+        """Heads of noise, in the order in which they were found."""
+
+        self._anchors = [anchor.encode() for anchor in anchors if anchor]
+        self._counts: dict[Head, int] = {}
+
+    def note(self, line: bytes) -> bool:
+        """Count a line without facts; return whether its head became noise."""
+        if len(self.heads) >= MAX_HEADS:
+            return False
+        head = self._head(line)
+        if head is None:
+            return False
+        if len(self._counts) >= MAX_CANDIDATES:
+            self._counts.clear()
+        count = self._counts[head] = self._counts.get(head, 0) + 1
+        if count < ENOUGH:
+            return False
+        del self._counts[head]
+        self.heads[head] = None
+        return True
+
+    def forget(self) -> None:
+        """Drop what was learned: another server starts."""
+        self.heads.clear()
+        self._counts.clear()
+
+    def _head(self, line: bytes) -> Head | None:
+        """Return the head of *line*, None where it could hide a wording."""
+        clocks = list(_CLOCK.finditer(line[:LOOK_AT]))
+        if not clocks:
+            return None
+        own = [clock for clock in clocks if _END.match(line, clock.end())]
+        clock = own[0] if own else clocks[-1]
+        end = _END.match(line, clock.end())
+        start = end.end() if end else clock.end()
+        stop = _stop(line, start, LITERAL if end else LONG)
+        message = line[start:stop]
+        if any(_overlap(message, anchor) for anchor in self._anchors):
+            return None
+        rest = _generalise(line[clock.end() : stop])
+        if stop == len(line):
+            rest += rb"\r?\n"
+        return _lead(line[: clock.end()]), rest
+
+
+def _stop(line: bytes, start: int, enough: int) -> int:
+    """Return where a head ends whose message starts at *start*."""
+    literal = 0
+    for run in _RUN.finditer(line, start):
+        if run.group().isdigit():
+            if literal >= enough:
+                return run.start() + 1
+        else:
+            literal += 1
+            if literal >= 2 * enough:
+                return run.end()
+    return len(line)
+
+
+def _overlap(message: bytes, anchor: bytes) -> bool:
+    """Return whether a line that starts with *message* may hold *anchor* there."""
+    if anchor in message:
+        return True
+    longest = min(len(message), len(anchor))
+    return any(
+        message.endswith(anchor[:size])
+        for size in range(min(SHORTEST_OVERLAP, longest), longest + 1)
+    )
+
+
+def _lead(text: bytes) -> bytes:
+    """Return an expression for *text* with any times in it."""
+    parts, position = list[bytes](), 0
+    for clock in _CLOCK.finditer(text):
+        parts.append(_generalise(text[position : clock.start()]))
+        parts.append(b".{%d}" % len(clock.group()))
+        position = clock.end()
+    parts.append(_generalise(text[position:]))
+    return b"".join(parts)
+
+
+def _generalise(text: bytes) -> bytes:
+    """Return an expression for *text* with any numbers in it."""
+    return re.sub(rb"\d+", rb"\\d+", re.escape(text))

@@ -1,0 +1,311 @@
+"""From raw blocks to readings and batches, in the order of the log.
+
+What the scan passes over says nothing, and what it takes itself it takes as the
+dialects do; every other line goes to the plain reader with its true number.  The
+answer is the one that reading line by line gives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import islice
+from typing import Protocol
+
+from mamba_advisor.batch import Batch, Row
+from mamba_advisor.catalog import Catalog
+from mamba_advisor.facts import Reading
+from mamba_advisor.logfile import RawLog, fit_line
+from mamba_advisor.reader import LineReader
+from mamba_advisor.scan.shape import WANTED, Read
+from mamba_advisor.scan.sieve import Origin, Sieve
+from mamba_advisor.trust import START_EVENTS
+
+BLOCK = 256 << 10
+"""Bytes of the one buffer that everything goes through."""
+
+KEEPS_SHAPES = frozenset({*WANTED, "retract", "runtime-exhausted"})
+"""Events of a serving server, between which its batch lines keep their meaning."""
+
+PATIENCE = 5000
+"""Lines read one by one for the sake of a line before them, at most."""
+
+MAX_EQUALS = 64
+"""Equals signs of a block that are looked at one by one."""
+
+ARGUMENTS = b"server_args="
+
+
+class Sink(Protocol):
+    """Where readings and batches go."""
+
+    def feed(self, reading: Reading) -> None:
+        """Take the next reading."""
+
+    def takes(self, batch: Batch) -> bool:
+        """Return whether *batch* may be taken as a whole.
+
+        False: its lines come as readings instead.
+        """
+
+    def take(self, batch: Batch) -> None:
+        """Take the next batch."""
+
+
+class Scanner:
+    """Reads a log that comes in blocks of any size.
+
+    Attributes:
+        lines: Lines read so far.
+        reader: The plain reader, for all lines that the scan leaves to it.
+    """
+
+    def __init__(self, catalog: Catalog, sink: Sink) -> None:
+        self.lines = 0
+        self.reader = LineReader(catalog)
+        self._sink = sink
+        self._sieve = Sieve(catalog.exact, _asker(catalog))
+        # A newline stands before the first line, as before every other one.
+        self._buffer = bytearray(b"\n" + bytes(BLOCK))
+        self._view = memoryview(self._buffer)
+        self._fill = 1
+        self._at = 0
+        self._was_cut = False
+        self._busy = True
+
+    def push(self, block: bytes | bytearray | memoryview) -> None:
+        """Read the next bytes of the log."""
+        rest = memoryview(block)
+        while rest:
+            room = self.room()
+            part = rest[: len(room)]
+            room[: len(part)] = part
+            self.filled(len(part))
+            rest = rest[len(part) :]
+
+    def room(self) -> memoryview:
+        """Return where the next bytes of the log may be put, at least one."""
+        return self._view[self._fill :]
+
+    def filled(self, count: int) -> None:
+        """Read the *count* bytes that were put into `room`."""
+        start = self._fill
+        self._fill += count
+        end = self._buffer.rfind(b"\n", start, self._fill)
+        if end >= 0:
+            self._scan(end)
+            rest = self._fill - end
+            self._view[:rest] = self._view[end : self._fill]
+            self._fill = rest
+            self._at = 0
+        if self._fill == len(self._buffer):
+            self._shorten()
+
+    def finish(self) -> None:
+        """Read what is left: a last line without end, and what was held back."""
+        if self._fill > 1:
+            data, _ = fit_line(bytes(self._view[1 : self._fill]), self._was_cut)
+            self.lines += 1
+            self._feed(self.lines, data, torn=True)
+            self._fill = 1
+        for reading in self.reader.finish():
+            self._sink.feed(reading)
+
+    def _shorten(self) -> None:
+        """Drop the end of a line that fills the whole buffer."""
+        data, self._was_cut = fit_line(bytes(self._view[1:]), self._was_cut)
+        self._fill = 1 + len(data)
+        self._view[1 : self._fill] = data
+
+    def _scan(self, end: int) -> None:
+        """Read the lines between the newlines at 0 and at *end*."""
+        position = 0
+        if self._was_cut:
+            position = self._read_line(position)
+        while position < end:
+            stop = self._next_arguments(position, end)
+            position = self._sift(position, stop)
+            if position == stop < end:
+                position = self._read_line(position)
+        self._count(end)
+
+    def _sift(self, position: int, end: int) -> int:
+        """Read lines up to *end*; return where another pattern is needed first."""
+        patience = PATIENCE
+        while position < end and patience and not self.reader.settled:
+            position = self._read_line(position)
+            patience -= 1
+        if self._busy:
+            return self._walk(position, end)
+        rows = self._sieve.pattern.findall(self._buffer, position, end + 1)
+        if not rows:
+            return end
+        if isinstance(rows[0], bytes) or any(row[-1] for row in rows):
+            self._busy = True
+            return self._walk(position, end)
+        self._pass_on(rows, position, end)
+        return end
+
+    def _walk(self, position: int, end: int) -> int:
+        """Like `_sift`, and read lines of no known shape on the way."""
+        rows: list[Row] = []
+        first, is_quiet = position, True
+        for found in self._sieve.pattern.finditer(self._buffer, position, end + 1):
+            other = found.group(found.re.groups)
+            if other is None:
+                rows.append(found.groups(b""))
+                continue
+            is_quiet = False
+            if self._pass_on(rows, first, found.start()):
+                return found.start()
+            rows = []
+            self._count(found.start())
+            changed = self._feed(self.lines + 1, *fit_line(other, False))
+            first = found.end()
+            if changed or not self.reader.settled:
+                return first
+        self._busy = not is_quiet
+        self._pass_on(rows, first, end)
+        return end
+
+    def _read_line(self, position: int) -> int:
+        """Read the line behind the newline at *position*; return where it ends."""
+        end = self._buffer.find(b"\n", position + 1)
+        self._count(position)
+        data, torn = fit_line(bytes(self._view[position + 1 : end]), self._was_cut)
+        self._was_cut = False
+        self._feed(self.lines + 1, data, torn=torn)
+        return end
+
+    def _feed(self, number: int, line: bytes, torn: bool = False) -> bool:
+        """Have a line read; return whether another pattern is needed now."""
+        was_settled = self.reader.settled
+        readings = self.reader.feed(number, line, torn=torn)
+        changed = False
+        for reading in readings:
+            self._sink.feed(reading)
+            if reading.doubtful:
+                continue
+            if reading.event in START_EVENTS:
+                changed |= self._sieve.forget()
+            elif reading.event not in KEEPS_SHAPES:
+                changed |= self._sieve.disarm()
+        if torn or not (was_settled and self.reader.settled):
+            return changed
+        if not readings:
+            return self._sieve.note_silent(line) or changed
+        if len(readings) == 1 and readings[0].line == number:
+            reading = readings[0]
+            if reading.event in WANTED:
+                return self._sieve.note_batch(line, reading) or changed
+        return changed
+
+    def _pass_on(self, rows: list[Row], start: int, end: int) -> bool:
+        """Pass on the rows between two newlines.
+
+        Returns:
+            Whether their lines had to be read one by one, so that the pattern may
+            have changed.
+        """
+        if not rows:
+            return False
+        self._count(start)
+        origins = self._sieve.origins
+        batches = [
+            self._batch(origin, picked, start, end)
+            for origin in origins
+            if (picked := rows if len(origins) == 1 else origin.pick(rows))
+        ]
+        speakers = {batch.speaker for batch in batches}
+        if len(speakers) < len(batches) or not all(map(self._may_take, batches)):
+            while start < end:
+                start = self._read_line(start)
+            return True
+        for batch in batches:
+            self._sink.take(batch)
+        return False
+
+    def _may_take(self, batch: Batch) -> bool:
+        """Return whether all ranks of a batch are known, and the sink takes it."""
+        return batch.tags() <= batch.ranks.keys() and self._sink.takes(batch)
+
+    def _batch(self, origin: Origin, rows: list[Row], start: int, end: int) -> Batch:
+        """Make a batch of the rows of *origin* between two newlines."""
+        before, pattern = self.lines, self._sieve.pattern
+
+        def is_mine(found: re.Match[bytes]) -> bool:
+            return bool(origin.pick([found.groups(b"")]))
+
+        def line_of(index: int) -> int:
+            position = end
+            if index == -1:
+                while True:
+                    position = self._buffer.rfind(b"\n", start, position)
+                    found = pattern.match(self._buffer, position, end + 1)
+                    if found and is_mine(found):
+                        break
+            else:
+                mine = filter(is_mine, pattern.finditer(self._buffer, start, end + 1))
+                position = next(islice(mine, index, None)).start()
+            return before + 1 + self._buffer.count(b"\n", start + 1, position + 1)
+
+        return Batch(
+            origin.speaker,
+            rows,
+            origin.kinds,
+            origin.stamp_at,
+            origin.tags_at,
+            self._sieve.ranks,
+            line_of,
+        )
+
+    def _next_arguments(self, position: int, end: int) -> int:
+        """Return the newline before the next line with a server's arguments.
+
+        The half line of a killed server may stand before them, so that the line
+        looks like noise.
+
+        Returns:
+            *end* where none comes before.
+        """
+        buffer = self._buffer
+        # One character is found several times faster than twelve.
+        found = buffer.find(b"=", position, end)
+        for _ in range(MAX_EQUALS):
+            if found < 0:
+                return end
+            if buffer.endswith(ARGUMENTS, position, found + 1):
+                return buffer.rfind(b"\n", position, found)
+            found = buffer.find(b"=", found + 1, end)
+        found = buffer.find(ARGUMENTS, max(position, found - len(ARGUMENTS)), end)
+        return end if found < 0 else buffer.rfind(b"\n", position, found)
+
+    def _count(self, newline: int) -> None:
+        """Count the lines up to the one that ends at *newline*."""
+        if newline > self._at:
+            part = bytes(self._view[self._at + 1 : newline + 1])
+            # Deleting them is three times faster than counting them.
+            self.lines += len(part) - len(part.replace(b"\n", b""))
+            self._at = newline
+
+
+def scan(log: RawLog, scanner: Scanner) -> None:
+    """Read all of *log*."""
+    while count := log.readinto(scanner.room()):
+        scanner.filled(count)
+    scanner.finish()
+
+
+def _asker(catalog: Catalog) -> Callable[[], Read]:
+    """Return what makes readers of single lines."""
+
+    def new_read() -> Read:
+        reader = LineReader(catalog)
+
+        def read(line: bytes) -> Reading | None:
+            found = [*reader.feed(1, line), *reader.finish()]
+            return found[0] if len(found) == 1 else None
+
+        return read
+
+    return new_read

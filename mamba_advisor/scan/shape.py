@@ -1,0 +1,273 @@
+"""The shape of a batch line, learned by asking the dialects about one.
+
+A server prints the same few shapes a million times.  One line of each is read by the
+plain reader; then every number in it is changed in turn, and it is read again.  What
+changes in the reading tells what the number means, whatever dialect reads the line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from mamba_advisor.facts import Reading, Value
+
+WANTED: Mapping[str, tuple[str, ...]] = {
+    "decode": (
+        "running",
+        "queued",
+        "full_tokens",
+        "full_usage",
+        "state_slots_used",
+        "state_usage",
+    ),
+    "prefill": (
+        "running",
+        "queued",
+        "full_usage",
+        "state_usage",
+        "new_tokens",
+        "cached_tokens",
+    ),
+}
+"""Event -> the facts that evidence is made of; others need not be taken."""
+
+MAX_LINE = 1000
+"""Bytes of a line that a shape is made of; longer ones are read one by one."""
+
+MAX_TOKENS = 64
+"""Numbers in such a line."""
+
+_TOKEN = re.compile(rb"\d+(?:\.\d+)?|\b(?:True|False)\b")
+
+Read = Callable[[bytes], "Reading | None"]
+"""Reads a line by itself; None where it gives no reading, or several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Expressions for whole lines, and what their groups state."""
+
+    event: str
+    speaker: str
+    has_stamp: bool
+    has_tags: bool
+    prefix: bytes
+    """Up to the end of time and tags, with a group for each of them."""
+
+    message: bytes
+    """The rest of the line, with a group for each of `fields`."""
+
+    fields: tuple[str, ...]
+    lead: bytes
+    """Up to the end of the time, loosely and without groups."""
+
+    gap: bytes
+    """What stands between time and tags."""
+
+    opening: bytes
+    """The literal text behind the tags, up to the first number."""
+
+
+class _UnclearError(Exception):
+    """The dialects read the line in a way that no shape can repeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A stretch of the line, and the expression that stands for it."""
+
+    start: int
+    end: int
+    expression: bytes
+    is_group: bool = False
+    field: str = ""
+    is_stamp: bool = False
+
+
+def learn(line: bytes, reading: Reading, read: Read) -> Shape | None:
+    """Learn the shape of a batch line.
+
+    Args:
+        line: The line without its newline.
+        reading: What the plain reader read from it.
+        read: Reads lines like it.
+
+    Returns:
+        The shape; None where the dialects read the line in a way that a shape
+        cannot repeat: such lines are always left to them.
+    """
+    if len(line) > MAX_LINE or not _is_plain(reading):
+        return None
+    try:
+        shape = _Learner(line, reading, read).shape()
+    except _UnclearError:
+        return None
+    return shape if _agrees(shape, line, reading) else None
+
+
+class _Learner:
+    """One line under examination."""
+
+    def __init__(self, line: bytes, reading: Reading, read: Read) -> None:
+        self._line = line
+        self._reading = reading
+        self._read = read
+        self._wanted = WANTED[reading.event]
+        self._facts = self._take(reading)
+
+    def shape(self) -> Shape:
+        """Return the shape of the line."""
+        line, reading = self._line, self._reading
+        stamp = self._find(reading.stamp, lambda again: again.stamp)
+        tags = self._find(reading.rank.text, lambda again: again.rank.text)
+        pieces = [piece for piece in (stamp, tags) if piece is not None]
+        edge = max((piece.end for piece in pieces), default=0)
+        tokens = [
+            token
+            for token in _TOKEN.finditer(line)
+            if not any(p.start < token.end() and token.start() < p.end for p in pieces)
+        ]
+        if len(tokens) > MAX_TOKENS or (stamp and tags and tags.start < stamp.end):
+            raise _UnclearError
+        pieces += [self._probe(token) for token in tokens]
+        pieces.sort(key=lambda piece: piece.start)
+        fields = tuple(piece.field for piece in pieces if piece.field)
+        if sorted(fields) != sorted(self._facts) or any(
+            piece.field and piece.start < edge for piece in pieces
+        ):
+            raise _UnclearError
+        first = next((p.start for p in pieces if p.start >= edge), len(line))
+        middle = stamp.end if stamp else (tags.start if tags else edge)
+        return Shape(
+            reading.event,
+            reading.speaker,
+            stamp is not None,
+            tags is not None,
+            self._expression(pieces, 0, edge, groups=True),
+            self._expression(pieces, edge, len(line), groups=True),
+            fields,
+            self._expression(pieces, 0, middle, groups=False),
+            re.escape(line[middle : tags.start if tags else middle]),
+            re.escape(line[edge:first]),
+        )
+
+    def _find(self, text: str, get: Callable[[Reading], str]) -> _Piece | None:
+        """Find where the line prints the time or the tags, None without any."""
+        printed = text.encode()
+        if not printed:
+            return None
+        changed = printed[:-1] + (b"1" if printed[-1:] != b"1" else b"2")
+        start = self._line.find(printed)
+        while start >= 0:
+            end = start + len(printed)
+            again = self._read(self._line[:start] + changed + self._line[end:])
+            if again is not None and get(again).encode() == changed:
+                is_time = b":" in printed
+                runs, digits = (rb"\d", rb"\\d") if is_time else (rb"\d+", rb"\\d{1,6}")
+                expression = re.sub(runs, digits, re.escape(printed))
+                return _Piece(start, end, expression, True, is_stamp=is_time)
+            start = self._line.find(printed, start + 1)
+        raise _UnclearError
+
+    def _probe(self, token: re.Match[bytes]) -> _Piece:
+        """Change one number or word of the line, and see what it means."""
+        start, end = token.span()
+        text = token.group()
+        if text in (b"True", b"False"):
+            other = b"False" if text == b"True" else b"True"
+            is_free = self._changed(token, other) == self._facts
+            return _Piece(start, end, b"(?:True|False)" if is_free else text)
+        other = text[:-1] + (b"7" if text[-1:] != b"7" else b"3")
+        after = self._changed(token, other)
+        if after is None:
+            return _Piece(start, end, re.escape(text))
+        moved = [name for name, value in self._facts.items() if after[name] != value]
+        if len(moved) > 1 or (moved and not _is_number(after[moved[0]], other)):
+            raise _UnclearError
+        field = moved[0] if moved else ""
+        whole, dot, fraction = text.partition(b".")
+        expression = rb"\d{1,18}" if self._may_grow(token, field) else _digits(whole)
+        if dot:
+            is_free = not field and all(
+                self._changed(token, variant) == self._facts
+                for variant in (text + b"0", whole + b".5")
+            )
+            expression += rb"\." + (rb"\d{1,18}" if is_free else _digits(fraction))
+        return _Piece(start, end, expression, bool(field), field)
+
+    def _may_grow(self, token: re.Match[bytes], field: str) -> bool:
+        """Return whether a number with more digits is read alike."""
+        longer = b"1" + token.group()
+        expected = dict(self._facts)
+        if field:
+            expected[field] = float(longer)
+        return self._changed(token, longer) == expected
+
+    def _changed(self, token: re.Match[bytes], text: bytes) -> dict[str, Value] | None:
+        """Return the facts with *text* in place of *token*, None for another line."""
+        start, end = token.span()
+        again = self._read(self._line[:start] + text + self._line[end:])
+        if again is None or not _is_plain(again):
+            return None
+        known = self._reading
+        is_alike = (
+            (again.event, again.rank, again.speaker, again.stamp, again.versions)
+            == (known.event, known.rank, known.speaker, known.stamp, known.versions)
+        ) and again.facts.keys() == known.facts.keys()
+        return self._take(again) if is_alike else None
+
+    def _take(self, reading: Reading) -> dict[str, Value]:
+        facts = reading.facts
+        return {name: facts[name] for name in self._wanted if name in facts}
+
+    def _expression(
+        self, pieces: list[_Piece], start: int, end: int, *, groups: bool
+    ) -> bytes:
+        """Return the expression for a stretch of the line."""
+        parts, position = list[bytes](), start
+        for piece in pieces:
+            if piece.start < start or piece.end > end:
+                continue
+            parts.append(re.escape(self._line[position : piece.start]))
+            if groups and piece.is_group:
+                parts.append(b"(%s)" % piece.expression)
+            elif piece.is_stamp:
+                parts.append(b".{%d}" % (piece.end - piece.start))
+            else:
+                parts.append(piece.expression)
+            position = piece.end
+        parts.append(re.escape(self._line[position:end]))
+        return b"".join(parts)
+
+
+def _is_plain(reading: Reading) -> bool:
+    """Return whether nothing about a reading is out of the ordinary."""
+    marks = reading.doubtful or reading.edited or reading.joined
+    return not marks and reading.last_rank is None and reading.event in WANTED
+
+
+def _is_number(value: Value, text: bytes) -> bool:
+    is_plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_plain and value == float(text)
+
+
+def _digits(text: bytes) -> bytes:
+    return rb"\d{%d}" % len(text)
+
+
+def _agrees(shape: Shape, line: bytes, reading: Reading) -> bool:
+    """Return whether the shape reads its own line as the dialects do."""
+    found = re.fullmatch(shape.prefix + shape.message, line)
+    if found is None:
+        return False
+    texts = list(found.groups())
+    if shape.has_stamp and texts.pop(0).decode() != reading.stamp:
+        return False
+    if shape.has_tags and texts.pop(0).decode() != reading.rank.text:
+        return False
+    return all(
+        _is_number(reading.facts[name], text)
+        for name, text in zip(shape.fields, texts, strict=True)
+    )

@@ -1,0 +1,199 @@
+r"""One expression for a whole block, which names what is not wanted.
+
+Its cost does not depend on how many kinds of line there are: a line is noise, or a
+batch line of a known shape, whose values come out as a row, or some other line, which
+comes out whole.  It starts with the newline before a line: a literal, and a true
+line start, which no text inside a line can fake.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from mamba_advisor.batch import Kind, Row
+from mamba_advisor.facts import Rank, Reading
+from mamba_advisor.scan.noise import Head, Noise
+from mamba_advisor.scan.shape import Read, Shape, learn
+
+MAX_SHAPES = 8
+"""Shapes in force at a time."""
+
+MAX_KNOWN = 64
+"""Shapes remembered for when they are needed again."""
+
+MAX_UNLEARNABLE = 64
+"""Kinds of line remembered of which no shape can be made."""
+
+MAX_TAGS = 1024
+"""Rank tags told apart; lines of further ones are read one by one."""
+
+MAX_DROPPED = 64
+"""Rank tags that the expression passes over by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What all lines with one prefix have in common."""
+
+    speaker: str
+    stamp_at: int
+    tags_at: int
+    kinds: tuple[Kind, ...]
+
+    def pick(self, rows: list[Row]) -> list[Row]:
+        """Return the rows of this origin among *rows*."""
+        place = self.stamp_at if self.stamp_at >= 0 else self.tags_at
+        if place >= 0:
+            return [row for row in rows if row[place]]
+        starts = [kind.start for kind in self.kinds]
+        return [row for row in rows if any(row[start] for start in starts)]
+
+
+class Sieve:
+    """Learns from lines that were read, and compiles what it has learned."""
+
+    def __init__(self, anchors: Iterable[str], new_read: Callable[[], Read]) -> None:
+        self.pattern = re.compile(rb"\n([^\n]+)")
+        """Finds all lines but noise; its last group is a line of no known shape."""
+
+        self.origins: tuple[Origin, ...] = ()
+        self.ranks: dict[bytes, Rank] = {b"": Rank()}
+        """Tags that batch lines were seen with."""
+
+        self._new_read = new_read
+        self._noise = Noise(anchors)
+        self._shapes: list[Shape] = []
+        self._known: list[tuple[re.Pattern[bytes], Shape]] = []
+        self._unlearnable: set[bytes] = set()
+        self._heard: dict[tuple[str, int, int], dict[int, bytes]] = {}
+        self._spoken: set[tuple[str, bytes]] = set()
+        self._dropped: dict[str, list[bytes]] = {}
+        self._compiled: dict[bytes, re.Pattern[bytes]] = {}
+
+    def note_silent(self, line: bytes) -> bool:
+        """Learn from a line without facts; return whether the pattern changed."""
+        if not self._noise.note(line):
+            return False
+        self._compile()
+        return True
+
+    def note_batch(self, line: bytes, reading: Reading) -> bool:
+        """Learn from a batch line; return whether the pattern changed."""
+        changed = self.note_rank(reading.speaker, reading.rank)
+        if not reading.doubtful and len(self._shapes) < MAX_SHAPES:
+            shape = self._shape_of(line, reading)
+            if shape is not None and shape not in self._shapes:
+                self._shapes.append(shape)
+                changed = True
+        if changed:
+            self._compile()
+        return changed
+
+    def note_rank(self, speaker: str, rank: Rank) -> bool:
+        """Note who prints batch lines; return whether the pattern has to change.
+
+        TP ranks under one DP and PP tag repeat each other: of them only the lowest
+        counts (`Worker.listens_to`), and the others are passed over.
+        """
+        tags = rank.text.encode()
+        if (speaker, tags) in self._spoken or len(self._spoken) >= MAX_TAGS:
+            return False
+        self._spoken.add((speaker, tags))
+        self.ranks[tags] = rank
+        heard = self._heard.setdefault((speaker, rank.dp, rank.pp), {})
+        heard.setdefault(rank.tp, tags)
+        repeating = [
+            tags
+            for (who, _, _), ranks in self._heard.items()
+            for tp, tags in ranks.items()
+            if who == speaker and tags and tp > min(ranks)
+        ]
+        before = self._dropped.get(speaker, [])
+        self._dropped[speaker] = repeating[:MAX_DROPPED]
+        return before != self._dropped[speaker]
+
+    def disarm(self) -> bool:
+        """Put all shapes aside until a line of each was read again.
+
+        Returns:
+            Whether there were any.
+        """
+        if not self._shapes:
+            return False
+        self._shapes.clear()
+        self._compile()
+        return True
+
+    def forget(self) -> bool:
+        """Drop what is true of one server start only; return whether it was much."""
+        much = bool(self._shapes or self._noise.heads or self._dropped)
+        self._noise.forget()
+        self._shapes.clear()
+        self._heard.clear()
+        self._spoken.clear()
+        self._dropped.clear()
+        self.ranks = {b"": Rank()}
+        if much:
+            self._compile()
+        return much
+
+    def _shape_of(self, line: bytes, reading: Reading) -> Shape | None:
+        for known, shape in self._known:
+            if shape.event == reading.event and known.fullmatch(line):
+                return shape
+        skeleton = re.sub(rb"\d+", b"0", line)
+        if skeleton in self._unlearnable or len(self._known) >= MAX_KNOWN:
+            return None
+        learned = learn(line, reading, self._new_read())
+        if learned is None:
+            if len(self._unlearnable) < MAX_UNLEARNABLE:
+                self._unlearnable.add(skeleton)
+            return None
+        self._known.append((re.compile(learned.prefix + learned.message), learned))
+        return learned
+
+    def _compile(self) -> None:
+        groups: dict[bytes, list[Shape]] = {}
+        for shape in self._shapes:
+            groups.setdefault(shape.prefix, []).append(shape)
+        branches, origins, place = list[bytes](), list[Origin](), 0
+        for prefix, shapes in groups.items():
+            one = shapes[0]
+            stamp_at = place if one.has_stamp else -1
+            tags_at = place + one.has_stamp if one.has_tags else -1
+            place += one.has_stamp + one.has_tags
+            kinds = list[Kind]()
+            for shape in shapes:
+                kinds.append(Kind(shape.event, place, shape.fields))
+                place += len(shape.fields)
+            messages = b"|".join(shape.message for shape in shapes)
+            branches.append(prefix + b"(?:" + messages + rb")\r?(?=\n)")
+            origins.append(Origin(one.speaker, stamp_at, tags_at, tuple(kinds)))
+        branches.append(rb"([^\n]+)")
+        self.origins = tuple(origins)
+        source = rb"\n" + self._skipped() + b"(?:" + b"|".join(branches) + b")"
+        if len(self._compiled) >= MAX_KNOWN:
+            self._compiled.clear()
+        pattern = self._compiled.get(source)
+        if pattern is None:
+            pattern = self._compiled[source] = re.compile(source)
+        self.pattern = pattern
+
+    def _skipped(self) -> bytes:
+        """Return the expression that excludes noise and ranks that repeat others."""
+        heads = list[Head](self._noise.heads)
+        for shape in self._shapes:
+            if dropped := self._dropped.get(shape.speaker):
+                tags = b"|".join(map(re.escape, dropped))
+                rest = shape.gap + b"(?:" + tags + b")" + shape.opening
+                heads.append((shape.lead, rest))
+        by_lead: dict[bytes, list[bytes]] = {}
+        for lead, rest in heads:
+            by_lead.setdefault(lead, []).append(rest)
+        if not by_lead:
+            return b""
+        return b"(?!%s)" % b"|".join(
+            lead + b"(?:" + b"|".join(rests) + b")" for lead, rests in by_lead.items()
+        )
