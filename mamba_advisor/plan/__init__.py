@@ -2,15 +2,18 @@
 
 from mamba_advisor.plan.change import Answer, Attempt, Step, least_change
 from mamba_advisor.plan.make import make_plan
+from mamba_advisor.plan.match import GeometryMatch, match_geometry
 from mamba_advisor.plan.model import Plan
 from mamba_advisor.plan.options import PlanOptions
 
 __all__ = [
     "Answer",
     "Attempt",
+    "GeometryMatch",
     "Plan",
     "PlanOptions",
     "Step",
     "least_change",
     "make_plan",
+    "match_geometry",
 ]

@@ -164,7 +164,9 @@ def _widths(settled: Settled, options: PlanOptions) -> None:
     wide = options.attn_dp_size > 1
     settled.put("enable_dp_attention", wide, OPTION if wide else DEFAULT)
     if wide:
-        settled.put("dp_size", max(options.dp_size, options.attn_dp_size), INFERRED)
+        # As --dp-size and --enable-dp-attention together have it, in every release.
+        settled.put("dp_size", options.attn_dp_size, OPTION)
+        settled.put("attn_dp_size", options.attn_dp_size, INFERRED)
 
 
 def planned_drafts(options: PlanOptions) -> int:
