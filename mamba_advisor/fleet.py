@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from mamba_advisor.advice.model import Advice, Workload
 from mamba_advisor.advice.options import Overrides
@@ -26,8 +26,7 @@ from mamba_advisor.errors import (
 if TYPE_CHECKING:
     from mamba_advisor.advice.constants import Hypothesis
     from mamba_advisor.boot.model import Boot
-
-INSTALL = "install it with: pip install 'mamba-advisor[fleet]'"
+    from mamba_advisor.intake import Intake
 
 CHUNKS_PER_CORE = 8
 """Portions of logs that a core gets one after the other, so that all end together."""
@@ -78,6 +77,9 @@ class Outcome:
     status: int = 0
     """Exit status that the outcome stands for."""
 
+    note: str = ""
+    """What else there is to say, for example that the log could not be read on."""
+
 
 Work: TypeAlias = Callable[[str], "tuple[Outcome, ...]"]
 """What is done with one log."""
@@ -98,7 +100,11 @@ def analyze_one(source: str, task: Task) -> tuple[Outcome, ...]:
         where the log cannot be read or holds no boot.
     """
     try:
-        return tuple(advise_boot(source, boot, task) for boot in _boots(source, task))
+        taken = _take_in(source, task.parsers)
+        return tuple(
+            replace(advise_boot(source, boot, task), note=taken.trouble)
+            for boot in taken.choose(task.boot)
+        )
     except MambaAdvisorError as error:
         return (Outcome(source, None, str(error), error.exit_code),)
     except OSError as error:
@@ -143,7 +149,9 @@ def over_cluster(address: str) -> Engine:
     try:
         from distributed import Client
     except ImportError as error:
-        raise InputError(f"a cluster needs Dask; {INSTALL}") from error
+        raise InputError(
+            "a cluster needs Dask: pip install 'mamba-advisor[fleet]'"
+        ) from error
 
     def engine(function: Work, sources: Sequence[str]) -> Iterator[tuple[Outcome, ...]]:
         try:
@@ -164,64 +172,16 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def expand_url(url: str) -> list[str]:
-    """Return the files that a URL stands for: itself, or what its pattern matches.
+def _take_in(source: str, parsers: Sequence[str]) -> Intake:
+    """Read a log, a file or a URL."""
+    from mamba_advisor.intake import take_in
 
-    Raises:
-        InputError: fsspec is not installed, the place cannot be reached, or nothing
-            matches.
-    """
-    fs, path = _filesystem(url)
-    if not any(sign in path for sign in "*?["):
-        return [url]
-    try:
-        found = [fs.unstrip_protocol(name) for name in sorted(fs.glob(path))]
-    except Exception as error:  # every file system has errors of its own
-        raise InputError(f"{url!r}: {error}") from error
-    if not found:
-        raise InputError(f"no file matches {url!r}")
-    return found
+    if "://" not in source or os.path.exists(source):
+        return take_in(source, parsers=parsers)
+    from mamba_advisor.remote import RemoteFile
 
-
-def open_url(url: str) -> IO[bytes]:
-    """Open the file behind *url*, as bytes that are stored there.
-
-    Raises:
-        InputError: It cannot be opened.
-    """
-    fs, path = _filesystem(url)
-    try:
-        opened: IO[bytes] = fs.open(path, "rb")
-    except Exception as error:  # every file system has errors of its own
-        raise InputError(f"{url!r}: {error}") from error
-    return opened
-
-
-def _filesystem(url: str) -> tuple[Any, str]:
-    try:
-        from fsspec.core import url_to_fs
-    except ImportError as error:
-        raise InputError(f"reading {url!r} needs fsspec; {INSTALL}") from error
-    try:
-        fs, path = url_to_fs(url)
-    except (ImportError, ValueError) as error:
-        raise InputError(f"{url!r}: {error}") from error
-    return fs, path
-
-
-def _boots(source: str, task: Task) -> Sequence[Boot]:
-    """Return the boots of *source* that *task* asks for."""
-    from mamba_advisor.intake import read_log
-
-    boots = read_log(source, parsers=task.parsers)
-    if task.boot == "all":
-        return boots
-    if task.boot == "last":
-        return boots[-1:]
-    number = int(task.boot)
-    if number > len(boots):
-        raise TooLittleError(f"{source}: no server start {number}, only {len(boots)}")
-    return boots[number - 1 : number]
+    with RemoteFile(source) as stream:
+        return take_in(stream, parsers=parsers)
 
 
 def advise_boot(source: str, boot: Boot, task: Task) -> Outcome:

@@ -20,7 +20,7 @@ OWNERS = {
     "click": ("cli/",),
     "regex": ("dialect.py",),
     "rich": ("cli/", "report/"),
-    "fsspec": ("fleet.py",),
+    "fsspec": ("remote.py",),
     "distributed": ("fleet.py",),
 }
 """Third-party library -> the only places that may import it."""

@@ -36,9 +36,6 @@ INTERRUPTED = 130
 PIPE_CLOSED = 141
 """Exit status when the reader of stdout has gone: 128 + SIGPIPE."""
 
-CRASHED = 70
-"""Exit status after an error of this program: ``EX_SOFTWARE``."""
-
 
 class Program(click.Group):
     """The group: loads a command when it is called, and reports errors in a line."""
@@ -108,9 +105,9 @@ class Program(click.Group):
             where = f"{error.filename!r}: " if error.filename else ""
             _leave(ctx, where + (error.strerror or str(error)), InputError.exit_code)
         except Exception as error:  # the last resort: no traceback reaches a user
-            kind = type(error).__name__
-            message = f"this should not happen: {kind}: {error} (--debug shows more)"
-            _leave(ctx, message, CRASHED)
+            from mamba_advisor.cli.show import CRASHED, crash
+
+            _leave(ctx, crash(error), CRASHED)
 
 
 def _leave(ctx: click.Context, message: str, status: int) -> NoReturn:
@@ -119,9 +116,9 @@ def _leave(ctx: click.Context, message: str, status: int) -> NoReturn:
         import traceback
 
         traceback.print_exc()
-    from mamba_advisor.report.safe import safe
+    from mamba_advisor.cli.show import say
 
-    click.echo("Error: " + safe(" ".join(message.split())), err=True)
+    say(message)
     ctx.exit(status)
 
 

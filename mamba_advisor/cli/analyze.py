@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
 from mamba_advisor.cli.options import Command, advising
-from mamba_advisor.cli.show import finish
+from mamba_advisor.cli.show import CRASHED, crash, finish
 
 if TYPE_CHECKING:
     from mamba_advisor.cli.call import Options
-    from mamba_advisor.fleet import Outcome, Task
+    from mamba_advisor.fleet import Engine, Outcome, Task
 
 SPREAD_FROM = 4
 """Logs from which on they are spread over the cores."""
@@ -55,21 +56,34 @@ def command(
         raise click.UsageError("Missing argument 'LOG...'.", ctx)
     if len(sources) > 1 and (options.server or options.metrics):
         raise click.UsageError("--server and --metrics go with one log.", ctx)
-    found = _analyzed(sources, task, cluster)
+    debug = bool(ctx.meta.get("debug"))
+    found = _analyzed(sources, task, cluster, debug=debug)
     outcomes = list(chain.from_iterable(_with_progress(found, len(sources), options)))
     finish(ctx, outcomes, options)
 
 
 def _analyzed(
-    sources: Sequence[str], task: Task, cluster: str | None
-) -> Iterator[tuple[Outcome, ...]]:
-    from mamba_advisor.fleet import analyze_fleet, over_cluster, over_cores
+    sources: Sequence[str], task: Task, cluster: str | None, *, debug: bool
+) -> Iterable[tuple[Outcome, ...]]:
+    """Analyze *sources*, one after the other, over the cores, or on a cluster."""
+    from mamba_advisor.fleet import analyze_one, over_cluster, over_cores
 
+    engine: Engine = map
     if cluster is not None:
-        return analyze_fleet(sources, task, over_cluster(cluster))
-    if len(sources) < SPREAD_FROM or "-" in sources:
-        return analyze_fleet(sources, task)
-    return analyze_fleet(sources, task, over_cores)
+        engine = over_cluster(cluster)
+    elif len(sources) >= SPREAD_FROM and "-" not in sources:
+        engine = over_cores
+    return engine(partial(analyze_one if debug else _guarded, task=task), sources)
+
+
+def _guarded(source: str, task: Task) -> tuple[Outcome, ...]:
+    """Analyze one log; an error of this program does not keep others from theirs."""
+    from mamba_advisor.fleet import Outcome, analyze_one
+
+    try:
+        return analyze_one(source, task)
+    except Exception as error:  # as for the whole program: no traceback
+        return (Outcome(source, None, f"{source}: {crash(error)}", CRASHED),)
 
 
 def _with_progress(

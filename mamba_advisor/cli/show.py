@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 GATE_NOT_MET = 6
 """Exit status: fewer requests at a time than ``--require-concurrency`` asks for."""
 
+CRASHED = 70
+"""Exit status after an error of this program itself: ``EX_SOFTWARE``."""
+
 PRECEDENCE = (
+    CRASHED,
     InputError.exit_code,
     FAILED_BOOT,
     TooLittleError.exit_code,
@@ -41,6 +45,12 @@ def first_status(statuses: Iterable[int]) -> int:
     return next((status for status in PRECEDENCE if status in found), 0)
 
 
+def crash(error: Exception) -> str:
+    """Return what to say about an error of this program itself."""
+    kind = type(error).__name__
+    return f"this should not happen: {kind}: {error} (--debug shows more)"
+
+
 def say(message: str, label: str = "Error") -> None:
     """Say *message* on stderr, in one line that no text of a log can forge."""
     from mamba_advisor.report.safe import safe
@@ -50,6 +60,8 @@ def say(message: str, label: str = "Error") -> None:
 
 def judge(outcome: Outcome, options: Options) -> int:
     """Say what is wrong with *outcome*, if anything; return its exit status."""
+    if outcome.note and not options.quiet:
+        say(f"{outcome.source}: {outcome.note}", "Note")
     if outcome.error:
         say(outcome.error)
     if outcome.status or outcome.advice is None or options.require_concurrency is None:

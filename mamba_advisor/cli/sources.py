@@ -18,7 +18,7 @@ def expand(arguments: Iterable[str]) -> list[str]:
     """Return the logs that *arguments* stand for, each once, in their order.
 
     Args:
-        arguments: Paths, ``-`` for standard input, URLs (kept as they are), folders
+        arguments: Paths, ``-`` for standard input, URLs, also with a pattern, folders
             (every log below them) and glob patterns that the shell left alone.
 
     Raises:
@@ -31,8 +31,12 @@ def expand(arguments: Iterable[str]) -> list[str]:
 
 
 def _one(argument: str) -> list[str]:
-    if argument == "-" or "://" in argument:
+    if argument == "-":
         return [argument]
+    if "://" in argument and not os.path.lexists(argument):
+        from mamba_advisor.remote import expand_url
+
+        return expand_url(argument)
     if os.path.isdir(argument):
         logs = sorted(_logs_below(argument), key=_natural)
         if not logs:
