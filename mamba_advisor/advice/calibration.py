@@ -10,6 +10,7 @@ from typing import Literal
 from mamba_advisor.advice import reserve
 from mamba_advisor.advice.constants import Hypothesis, Printed, printed_constants
 from mamba_advisor.advice.options import Overrides
+from mamba_advisor.advice.predict import Case
 from mamba_advisor.advice.reserve import Printout
 from mamba_advisor.advice.settle import Settled, settle
 from mamba_advisor.advice.trial import (
@@ -70,8 +71,8 @@ class Calibration:
     planned: SizingProblem | None
     """Best estimate with the options applied."""
 
-    corners: tuple[SizingProblem, ...]
-    """As planned: the ends of what the log leaves possible; empty when exact."""
+    corners: tuple[Case, ...]
+    """As planned: the ends of what the log leaves possible, in bytes and releases."""
 
     outcome: Literal["exact", "consistent", "differs"] | None
     why_unchecked: str
@@ -149,19 +150,41 @@ def calibrate(
     if rank is None or not sized or printout.slots is None:
         return _without_figures(boot, rank, settled, printout, printed)
     evidence = Evidence(boot, rank, settled, printout, printed, geometries)
-    best = _best(evidence)
+    tried = _try_all(evidence)
     unknown_split = not (
         settled.states("mamba_full_memory_ratio")
         or settled.states("max_mamba_cache_size")
     )
-    if best.score < CONSISTENT and unknown_split:
+    if tried.best.score < CONSISTENT and unknown_split:
         return _pinned(evidence, given)
-    return _with_figures(evidence, given, best, split_known=True)
+    return _with_figures(evidence, given, tried, split_known=True)
 
 
-def _best(evidence: Evidence) -> Trial:
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """The best trial, and those that explain the boot as well."""
+
+    best: Trial
+    rivals: tuple[Trial, ...]
+
+    @property
+    def figures(self) -> tuple[Figures, ...]:
+        """Figures of all of them, the best first."""
+        everyone = (self.best, *self.rivals)
+        return (
+            self.best.best,
+            *(f for trial in everyone for f in (trial.best, *trial.corners)),
+        )
+
+
+def _try_all(evidence: Evidence) -> _Tried:
     """Return the best trial; of equals the newest release and the sharpest bytes."""
-    return max(trials(evidence), key=lambda trial: trial.score)
+    tried = list(trials(evidence, sharp=True))
+    if not any(trial.score == EXACT for trial in tried):
+        tried.extend(trials(evidence, sharp=False))
+    best = max(tried, key=lambda trial: trial.score)
+    rivals = tuple(t for t in tried if t is not best and t.score == best.score)
+    return _Tried(best, rivals)
 
 
 def _pinned(evidence: Evidence, given: Overrides) -> Calibration:
@@ -169,27 +192,28 @@ def _pinned(evidence: Evidence, given: Overrides) -> Calibration:
     slots = evidence.printout.slots
     assert slots is not None
     booted = evidence.settled.booted
-    pinned = replace(booted, pin=slots * booted.attn_dp_size)
-    settled = replace(evidence.settled, booted=pinned)
-    best = _best(replace(evidence, settled=settled))
-    # The pin exists for the inversion only; the plan starts from what was read.
-    return _with_figures(
-        replace(evidence, settled=settled), given, best, split_known=False
-    )
+    booted = replace(booted, pin=slots * booted.attn_dp_size)
+    settled = replace(evidence.settled, booted=booted)
+    pinned = replace(evidence, settled=settled)
+    return _with_figures(pinned, given, _try_all(pinned), split_known=False)
 
 
 def _with_figures(
-    evidence: Evidence, given: Overrides, best: Trial, *, split_known: bool
+    evidence: Evidence, given: Overrides, tried: _Tried, *, split_known: bool
 ) -> Calibration:
-    spread = (best.best, *best.corners)
+    best, spread = tried.best, tried.figures
     rank, printed = evidence.rank, evidence.printed
     state_lines = rank.state_pool.lines if rank.state_pool else ()
     kv_lines = rank.kv_pool.lines if rank.kv_pool else ()
     both = tuple(sorted({*state_lines, *kv_lines}))
     planned = apply(best.problem, evidence, best, given)
     corners = tuple(
-        apply(fill(best.problem, figures), evidence, best, given)
-        for figures in best.corners
+        Case(
+            trial.version,
+            apply(fill(trial.problem, figures), evidence, trial, given),
+        )
+        for trial in (best, *tried.rivals)
+        for figures in trial.corners
     )
     checked = split_known and evidence.printout.limit is not None
     candidates = reserve.candidates(

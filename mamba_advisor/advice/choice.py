@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from mamba_advisor.advice.model import Prediction
-from mamba_advisor.advice.predict import predict
+from mamba_advisor.advice.predict import Case, predict
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.inverse import with_ratio
@@ -73,10 +73,13 @@ def as_choice(situation: Situation, problem: SizingProblem, split: Split) -> Cho
         if pinned
         else with_ratio(problem, split.ratio or problem.ratio)
     )
-    corners = tuple(
-        replace(corner, ratio=chosen.ratio, pin=chosen.pin)
-        for corner in like(situation, problem)
-    )
+    corners = [
+        Case(
+            case.version,
+            replace(case.problem, ratio=chosen.ratio, pin=chosen.pin),
+        )
+        for case in like(situation, problem)
+    ]
     by_ratio = ratio_flags(split.ratio)
     by_pin = pin_flags(split.pin)
     return Choice(
@@ -105,7 +108,7 @@ def _prefers_pin(situation: Situation, problem: SizingProblem, split: Split) -> 
     )
 
 
-def like(situation: Situation, problem: SizingProblem) -> tuple[SizingProblem, ...]:
+def like(situation: Situation, problem: SizingProblem) -> tuple[Case, ...]:
     """Return the corners of what the log allows, changed as *problem* is.
 
     A lever changes bytes in proportion, so the corners keep their distance from the
@@ -114,21 +117,26 @@ def like(situation: Situation, problem: SizingProblem) -> tuple[SizingProblem, .
     base = situation.problem
     if base is None:
         return ()
-    changed = []
-    for corner in situation.calibration.corners:
-        cells = tuple(
-            cell * corner.cells[0] // base.cells[0] if base.cells[0] else cell
-            for cell in problem.cells
-        )
-        changed.append(
-            replace(
-                problem,
-                rest_gib=problem.rest_gib + corner.rest_gib - base.rest_gib,
-                slot_bytes=problem.slot_bytes * corner.slot_bytes // base.slot_bytes,
-                cells=cells,
-            )
-        )
-    return tuple(changed)
+    return tuple(
+        Case(case.version, _changed(problem, base, case.problem))
+        for case in situation.calibration.corners
+    )
+
+
+def _changed(
+    problem: SizingProblem, base: SizingProblem, corner: SizingProblem
+) -> SizingProblem:
+    """Return *problem* with the bytes and the budget that *corner* has for *base*."""
+    cells = tuple(
+        cell * corner.cells[0] // base.cells[0] if base.cells[0] else cell
+        for cell in problem.cells
+    )
+    return replace(
+        problem,
+        rest_gib=problem.rest_gib + corner.rest_gib - base.rest_gib,
+        slot_bytes=problem.slot_bytes * corner.slot_bytes // base.slot_bytes,
+        cells=cells,
+    )
 
 
 def ratio_flags(ratio: float | None) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from mamba_advisor.advice.calibration import Calibration
 from mamba_advisor.advice.constants import Printed
 from mamba_advisor.advice.engine import advise_situation
 from mamba_advisor.advice.model import Advice, Workload
+from mamba_advisor.advice.predict import Case
 from mamba_advisor.advice.reserve import Printout
 from mamba_advisor.advice.settle import Settled
 from mamba_advisor.advice.situation import situation_of
@@ -73,7 +74,7 @@ def calibration_of(plan: Plan) -> Calibration:
         budget=plan.budget,
         slots_candidates=(reserved,) if reserved else (),
         planned=plan.problem,
-        corners=tuple(end for end in ends if end is not None),
+        corners=tuple(Case(plan.version, end) for end in ends if end is not None),
         outcome=None,
         why_unchecked="nothing was booted yet",
         split_known=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from mamba_advisor.advice.model import Binding, Limits, Prediction
 from mamba_advisor.sizing import PoolSizes, SizingProblem, solve
@@ -100,11 +100,19 @@ def _failing_pool(sizes: PoolSizes) -> Binding:
     return "kv" if sizes.error in kv else "state"
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One possible truth behind a log."""
+
+    version: str
+    problem: SizingProblem
+
+
 def predict(
     version: str,
     problem: SizingProblem,
     context: int | None,
-    corners: Iterable[SizingProblem] = (),
+    corners: Iterable[Case] = (),
 ) -> Prediction:
     """Return what *problem* gives, with the interval that *corners* span.
 
@@ -112,12 +120,15 @@ def predict(
         version: The release.
         problem: The best estimate.
         context: Average resident tokens of a request, None when unknown.
-        corners: The same setting with the other figures that the log allows.
+        corners: The same setting with the other figures, and the other releases,
+            that the log allows.
     """
     best = prediction_of(version, problem, solve(version, problem), context)
     others = [
-        prediction_of(version, corner, solve(version, corner), context)
-        for corner in corners
+        prediction_of(
+            case.version, case.problem, solve(case.version, case.problem), context
+        )
+        for case in corners
     ]
     return with_interval(best, others)
 

@@ -14,7 +14,7 @@ from mamba_advisor.advice.model import (
     Prediction,
     Workload,
 )
-from mamba_advisor.advice.predict import binding_of, limits_of, predict
+from mamba_advisor.advice.predict import Case, binding_of, limits_of, predict
 from mamba_advisor.boot import workers
 from mamba_advisor.boot.model import Boot
 from mamba_advisor.sizing import SizingProblem, solve
@@ -60,7 +60,7 @@ class Situation:
         return -(-wanted // self.concurrency.workers)
 
     def predict(
-        self, problem: SizingProblem, corners: Iterable[SizingProblem] = ()
+        self, problem: SizingProblem, corners: Iterable[Case] = ()
     ) -> Prediction:
         """Return what *problem* gives at the workload's context."""
         return predict(self.version, problem, self.context, corners)

@@ -8,12 +8,14 @@ forward; the one that returns what was printed is the boot.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from mamba_advisor.advice import drafts, reserve, stages
 from mamba_advisor.advice.budget import budget_of, probe_of
 from mamba_advisor.advice.constants import Hypothesis, Printed, hypotheses
+from mamba_advisor.advice.region import Vertex, box_of, region_of
 from mamba_advisor.advice.reserve import Printout
 from mamba_advisor.advice.settle import Settled
 from mamba_advisor.boot.model import Boot, RankBoot
@@ -21,9 +23,6 @@ from mamba_advisor.measured import Measured
 from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.limits import HEURISTIC_LOW
 from mamba_advisor.sizing.rules import rules_of
-
-GRID = 5
-"""Points along each uncertain constant when its interval is searched."""
 
 GIB = 1 << 30
 """Bytes of what SGLang calls a GB."""
@@ -94,8 +93,13 @@ class Evidence:
     geometries: Sequence[Hypothesis] = ()
 
 
-def trials(evidence: Evidence) -> Iterator[Trial]:
-    """Yield every way to understand the boot, newest release first."""
+def trials(evidence: Evidence, *, sharp: bool) -> Iterator[Trial]:
+    """Yield the ways to understand the boot, newest release first.
+
+    Args:
+        evidence: What it printed.
+        sharp: With exact bytes for slot and token; else with what the decimals leave.
+    """
     seen: set[object] = set()
     for version in evidence.settled.versions:
         rules = replace(rules_of(version), note="")
@@ -110,13 +114,16 @@ def trials(evidence: Evidence) -> Iterator[Trial]:
         found = reserve.candidates(
             evidence.boot, evidence.settled, version, evidence.printout
         )
-        exact = hypotheses(
+        known = hypotheses(
             evidence.boot,
             evidence.rank,
             evidence.settled.booted.page_size,
             evidence.geometries,
         )
-        for charged, hypothesis in itertools.product(options, (*exact, None)):
+        exact = [h for h in known if h.slot is not None and h.token is not None]
+        partly = [h for h in known if h not in exact]
+        chosen = exact if sharp else [*partly, None]
+        for charged, hypothesis in itertools.product(options, chosen):
             yield _try(evidence, version, found[0], charged, hypothesis)
 
 
@@ -128,36 +135,73 @@ def _try(
     hypothesis: Hypothesis | None,
 ) -> Trial:
     problem = complete(evidence, reserved)
-    choices = list(_figures(evidence, version, problem, charged, hypothesis))
-    best = choices[len(choices) // 2]
-    results = [_run(version, fill(problem, figures)) for figures in choices]
+    printed, printout = evidence.printed, evidence.printout
+    assert printed.slot
+    assert printed.token
+    slots = _ends(printed.slot, hypothesis.slot if hypothesis else None)
+    tokens = _ends(printed.token, hypothesis.token if hypothesis else None)
+
+    @lru_cache(maxsize=512)
+    def at(slot: int, token: int) -> Figures:
+        return _figures(
+            evidence,
+            version,
+            problem,
+            slot=slot,
+            token=token,
+            charged=charged,
+            hypothesis=hypothesis,
+        )
+
+    def slots_at(slot: int, token: int, rest_bytes: int) -> int:
+        figures = replace(at(slot, token), rest_low=rest_bytes, rest_high=rest_bytes)
+        found = solve(version, fill(problem, figures))
+        return found.max_mamba_cache_size or 0
+
+    is_sharp = slots[0] == slots[1] and tokens[0] == tokens[1]
+    vertices = region_of(slots, tokens, at, slots_at, printout.slots or 0)
+    corners = [at(*vertex) for vertex in vertices or box_of(slots, tokens)]
+    best = at(*_middle(vertices, printed, slots, tokens))
     predicted = _run(version, fill(problem, best))
-    printout = evidence.printout
-    fitting = [
-        figures
-        for figures, result in zip(choices, results, strict=True)
-        if _agrees(printout, result)
-    ]
-    if fitting:
-        if not _agrees(printout, predicted):
-            best = fitting[len(fitting) // 2]
-            predicted = printout
-        single = len({(f.slot, f.token) for f in choices}) == 1
-        score = EXACT if single else CONSISTENT
-        kept = fitting
+    results = [predicted, *(_run(version, fill(problem, f)) for f in corners)]
+    if _agrees(printout, predicted):
+        score = EXACT if is_sharp else CONSISTENT
     else:
-        score = CONSISTENT if _between(printout, results) else DIFFERS
-        kept = choices
+        score = CONSISTENT if vertices and _between(printout, results) else DIFFERS
     return Trial(
         score,
         version,
         fill(problem, best),
         best,
-        extremes(kept),
+        budget_ends(best) if is_sharp else tuple(dict.fromkeys(corners)),
         hypothesis,
         charged,
         predicted,
     )
+
+
+def _middle(
+    vertices: Sequence[Vertex],
+    printed: Printed,
+    slots: tuple[int, int],
+    tokens: tuple[int, int],
+) -> Vertex:
+    """Return the best estimate: as printed, or amid the region if that is outside."""
+    if slots[0] == slots[1] and tokens[0] == tokens[1]:
+        return slots[0], tokens[0]
+    assert printed.slot
+    assert printed.token
+    if not vertices:
+        return _within(printed.slot.value, slots), _within(printed.token.value, tokens)
+    count = len(vertices)
+    return (
+        _within(sum(slot for slot, _ in vertices) // count, slots),
+        _within(sum(token for _, token in vertices) // count, tokens),
+    )
+
+
+def _within(value: int, ends: tuple[int, int]) -> int:
+    return min(max(value, ends[0]), ends[1])
 
 
 def complete(evidence: Evidence, reserved: int) -> SizingProblem:
@@ -201,27 +245,24 @@ def _figures(
     evidence: Evidence,
     version: str,
     problem: SizingProblem,
+    *,
+    slot: int,
+    token: int,
     charged: bool,
     hypothesis: Hypothesis | None,
-) -> Iterator[Figures]:
-    """Yield a grid over what is uncertain; one point where all is exact."""
-    printed = evidence.printed
-    assert printed.slot
-    assert printed.token
-    slots = _points(printed.slot, hypothesis.slot if hypothesis else None)
-    tokens = _points(printed.token, hypothesis.token if hypothesis else None)
-    draft = printed.draft_token
-    draft_exact = hypothesis.draft_token if hypothesis else None
-    own = draft_exact or (draft.value if draft else None)
-    for slot, token in itertools.product(slots, tokens):
-        cell = drafts.charged_bytes(
-            version, token, own, charged=charged, dcp_size=problem.dcp_size
-        )
-        shares = stages.shares_of(evidence.boot, evidence.rank, version)
-        paid, cells = shares.slot(slot), shares.cells(cell)
-        low, high = _rest(evidence, version, problem, paid, cells)
-        conv = _conv_part(evidence.rank, slot, hypothesis)
-        yield Figures(slot, conv, paid, token, own, cells, low, high)
+) -> Figures:
+    """Return the figures of the boot if a slot and a token weigh exactly this."""
+    draft = evidence.printed.draft_token
+    exact = hypothesis.draft_token if hypothesis else None
+    own = exact or (draft.value if draft else None)
+    cell = drafts.charged_bytes(
+        version, token, own, charged=charged, dcp_size=problem.dcp_size
+    )
+    shares = stages.shares_of(evidence.boot, evidence.rank, version)
+    paid, cells = shares.slot(slot), shares.cells(cell)
+    low, high = _rest(evidence, version, problem, paid, cells)
+    conv = _conv_part(evidence.rank, slot, hypothesis)
+    return Figures(slot, conv, paid, token, own, cells, low, high)
 
 
 def _conv_part(rank: RankBoot, slot: int, hypothesis: Hypothesis | None) -> int:
@@ -255,15 +296,11 @@ def _rest(
     return budget_of(version, filled, slots, tokens, probe)
 
 
-def _points(interval: Measured, exact: int | None) -> tuple[int, ...]:
-    """Return the exact value, else a grid over *interval* with its ends."""
+def _ends(interval: Measured, exact: int | None) -> tuple[int, int]:
+    """Return the least and the greatest value; a slot or a token has at least 1 B."""
     if exact is not None:
-        return (exact,)
-    if interval.is_exact:
-        return (interval.value,)
-    low, high = max(1, interval.low), max(1, interval.high)
-    step = (high - low) / (GRID - 1)
-    return tuple(sorted({low + round(n * step) for n in range(GRID)}))
+        return exact, exact
+    return max(1, interval.low), max(1, interval.high)
 
 
 def _run(version: str, problem: SizingProblem) -> Printout:
@@ -294,27 +331,6 @@ def _between(printed: Printout, results: Sequence[Printout]) -> bool:
 def _spans(value: int | None, results: Sequence[int | None]) -> bool:
     known = [result for result in results if result is not None]
     return value is not None and bool(known) and min(known) <= value <= max(known)
-
-
-def extremes(figures: Sequence[Figures]) -> tuple[Figures, ...]:
-    """Return the outermost of *figures*: the ends of each quantity and of P ÷ c.
-
-    One point is not sharp either: its budget is known to a page of tokens, and both
-    ends of that are returned.
-    """
-    if len(figures) == 1:
-        return budget_ends(figures[0])
-    keys: tuple[Callable[[Figures], float], ...] = (
-        lambda f: f.slot,
-        lambda f: f.charged,
-        lambda f: f.rest_low,
-        lambda f: f.slot / max(1, f.charged),
-    )
-    found: dict[Figures, None] = {}
-    for key in keys:
-        found[min(figures, key=key)] = None
-        found[max(figures, key=key)] = None
-    return tuple(found)
 
 
 def budget_ends(figures: Figures) -> tuple[Figures, Figures]:

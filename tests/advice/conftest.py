@@ -30,6 +30,7 @@ class Server:
     fraction: float = 0.85
     dtype: str = "bfloat16"
     is_mla: bool = False
+    idle_gib: float = 5.0
     draft_token: int = 0
     """Stored bytes of a draft token; 0: no draft pool."""
 
@@ -98,6 +99,17 @@ def kv_line(server: Server, token: int, rows: int) -> str:
     return f"KV Cache is allocated. {typed}#tokens: {rows}, {sizes}"
 
 
+def weights_line(server: Server) -> str:
+    """Return the ``Load weight end`` line of the release."""
+    elapsed = "elapsed=9.20 s, " if since(server.version, "0.5.9") else ""
+    typed = "" if since(server.version, "0.5.10") else "dtype=torch.bfloat16, "
+    return (
+        f"Load weight end. {elapsed}type={server.architecture}, {typed}"
+        f"avail mem={server.after_gib:.2f} GB, "
+        f"mem usage={server.free_gib - server.after_gib:.2f} GB."
+    )
+
+
 def print_log(server: Server) -> list[str]:
     """Return the boot log of *server*, with the clock standing still."""
     sizes, problem = server.sizes, server.problem
@@ -109,9 +121,7 @@ def print_log(server: Server) -> list[str]:
     lines = [f"[2026-09-09 11:57:10] {server_args(server)}"] * server.with_arguments
     lines += [
         f"{stamp}Load weight begin. avail mem={server.free_gib:.2f} GB",
-        f"{stamp}Load weight end. elapsed=9.20 s, type={server.architecture}, "
-        f"avail mem={server.after_gib:.2f} GB, "
-        f"mem usage={server.free_gib - server.after_gib:.2f} GB.",
+        stamp + weights_line(server),
     ]
     for warning in sizes.warnings:
         if warning["kind"] == "max_running_requests_capped_by_state_cache":
@@ -151,7 +161,8 @@ def print_log(server: Server) -> list[str]:
         f"{stamp}max_total_num_tokens={sizes.kv_tokens_printed}, "
         "chunked_prefill_size=8192, max_prefill_tokens=16384, "
         f"max_running_requests={sizes.max_running_requests}, "
-        f"context_len={problem.context_len}, available_gpu_mem=10.02 GB",
+        f"context_len={problem.context_len}, "
+        f"available_gpu_mem={server.idle_gib:.2f} GB",
         "[2026-09-09 11:58:00] The server is fired up and ready to roll!",
     ]
     return [line + "\n" for line in lines]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mamba_advisor import read_log
 from mamba_advisor.advice.calibration import calibrate
 from mamba_advisor.advice.geometry import published
+from mamba_advisor.intake import read_log
 
 RELEASES = ("0.5.4", "0.5.7", "0.5.9", "0.5.12", "0.5.13", "0.5.16", "0.5.18", "0.5.23")
 
@@ -60,7 +60,9 @@ def test_wrong_ratio_is_noticed(
 ) -> None:
     """A log whose flags do not match its pools differs, and says so."""
     lines = print_boot(server("0.5.18"))
-    lines[0] = lines[0].replace("mamba_full_memory_ratio=0.9", "mamba_full_memory_ratio=2.5")
+    lines[0] = lines[0].replace(
+        "mamba_full_memory_ratio=0.9", "mamba_full_memory_ratio=2.5"
+    )
 
     [boot] = read_log(lines)
     found = calibrate(boot, None, published(boot, None))
@@ -96,6 +98,7 @@ def test_unstated_split_is_not_checked(
     page=st.sampled_from([1, 16, 64]),
 )
 def test_truth_lies_in_the_interval(
+    *,
     version: str,
     rest: float,
     slot: int,

@@ -31,7 +31,7 @@ def test_kda_slot_is_exact() -> None:
 
 
 def test_small_pool_stays_open() -> None:
-    """Nine rows of 0.10 GB leave an interval of 10 % and more than one lattice point."""
+    """Nine rows of 0.10 GB leave 10 %, and more than one lattice point in it."""
     found = state_candidates("Qwen3_5ForCausalLM", gib("0.00"), gib("0.10"), 9)
 
     assert 1 < len({slot.total for slot in found})
@@ -43,14 +43,14 @@ def test_other_families_have_no_lattice() -> None:
 
 
 def test_tiny_heads_are_not_taken_for_published_ones() -> None:
-    """A slot of 36 864 + 786 432 B prints conv digits that no 128-wide head has.
+    """A slot of 36 864 + 393 216 B prints conv digits that no 128-wide head has.
 
-    8 x 6 heads of 64 x 64 in float32 equal 12 of 128 x 128; their convolution does not
-    (12 heads would need 18 432 or 27 648 B), and 20 000 rows tell the difference.
+    48 heads of 64 x 64 in 16 bits equal 12 of 128 x 128; their convolution does not
+    (12 heads have 27 648 B at most), and 20 000 rows tell the difference.
     """
     rows = 20_001
     conv = gib(f"{36_864 * rows / 2**30:.2f}")
-    ssm = gib(f"{786_432 * rows / 2**30:.2f}")
+    ssm = gib(f"{393_216 * rows / 2**30:.2f}")
 
     assert () == state_candidates("Qwen3NextForCausalLM", conv, ssm, rows)
 

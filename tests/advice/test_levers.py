@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from mamba_advisor import Workload, advise, read_log
+from mamba_advisor.advice.engine import advise
+from mamba_advisor.advice.model import Workload
+from mamba_advisor.intake import read_log
 
 Make = Callable[..., Any]
 Print = Callable[[Any], list[str]]

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from mamba_advisor import Workload, advise, read_log
+from mamba_advisor.advice.engine import advise
+from mamba_advisor.advice.model import Workload
+from mamba_advisor.intake import read_log
 from mamba_advisor.sizing import solve
 
 Make = Callable[..., Any]
@@ -27,8 +29,9 @@ SPECULATION = {
 def test_prediction_is_what_the_release_decides(
     version: str, context: int, server: Make, print_boot: Print
 ) -> None:
-    """The recommended flag, put into the server that printed the log, gives the
-    predicted slots, tokens and limit: to the integer, for every release.
+    """The recommended flag gives the predicted slots, tokens and limit.
+
+    It is put into the server that printed the log: to the integer, in every release.
     """
     known = server(version, ratio=0.5)
     [boot] = read_log(print_boot(known))
