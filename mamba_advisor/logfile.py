@@ -165,15 +165,22 @@ def iter_lines(log: RawLog, block: int = BLOCK) -> Iterator[RawLine]:
         for piece in pieces:
             number += 1
             line = piece[:-1] if piece.endswith(b"\r") else piece
-            yield RawLine(number, *_fit(line, is_cut))
+            yield RawLine(number, *fit_line(line, is_cut))
             is_cut = False
-        rest, is_cut = _fit(rest, is_cut) if len(rest) > MAX_LINE else (rest, is_cut)
+        rest, is_cut = (
+            fit_line(rest, is_cut) if len(rest) > MAX_LINE else (rest, is_cut)
+        )
     if rest:
-        yield RawLine(number + 1, _fit(rest, is_cut)[0], True)
+        yield RawLine(number + 1, fit_line(rest, is_cut)[0], True)
 
 
-def _fit(data: bytes, was_cut: bool) -> tuple[bytes, bool]:
-    """Return *data* within the limit, and whether it lost its end."""
+def fit_line(data: bytes, was_cut: bool) -> tuple[bytes, bool]:
+    """Return a line within `MAX_LINE`, and whether it lost its end.
+
+    Args:
+        data: The line, or as much of it as is at hand.
+        was_cut: It lost its end before.
+    """
     if len(data) <= MAX_LINE and not was_cut:
         return data, False
     last = data.rfind(b"\r")

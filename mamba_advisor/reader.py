@@ -6,40 +6,24 @@ serving server itself and hand every other line to `LineReader.feed`.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mamba_advisor.catalog import Catalog
 from mamba_advisor.facts import Reading, Value
-from mamba_advisor.joining import Hits, Join, Part
+from mamba_advisor.joining import Join, Part
 from mamba_advisor.logfile import RawLog, iter_lines, open_log
+from mamba_advisor.matching import Matcher
 from mamba_advisor.merging import MAX_EXCERPT, merge
-from mamba_advisor.pattern import Entry
 from mamba_advisor.prefix import Spoken, peel
 from mamba_advisor.tables import Table
 from mamba_advisor.trust import Trust
-
-SIZING_EVENTS = frozenset(
-    {
-        *("state-pool", "kv-pool", "summary", "capped", "reduced", "weights-end"),
-        *("server-args", "unified-banner", "unified-subpool", "replayssm-rings"),
-        *("checkpoint-pool", "pool-end", "post-capture-tokens", "swa-pool"),
-    }
-)
-"""Events whose unknown wordings are worth a word to the user."""
 
 MAX_MESSAGE = 65536
 """Characters of a message that patterns see."""
 
 ACCESS = "INFO:     "
 """How uvicorn's lines begin: what they hold comes from requests."""
-
-SHORTEST_KEY = 8
-"""Anchors shorter than this are no key words."""
-
-LONGEST_LEAD = 40
-"""Characters that may stand before the key words of an unknown wording."""
 
 
 class LineReader:
@@ -51,11 +35,9 @@ class LineReader:
     """
 
     __slots__ = (
-        "_anchors",
-        "_edited",
-        "_exact",
         "_held",
         "_join",
+        "_matcher",
         "_table",
         "_unknown",
         "doubtful",
@@ -63,15 +45,18 @@ class LineReader:
     )
 
     def __init__(self, catalog: Catalog) -> None:
-        self._exact = catalog.exact
-        self._edited = catalog.edited
-        self._anchors = sorted(catalog.exact)
+        self._matcher = Matcher(catalog)
         self._join: Join | None = None
         self._held: Reading | None = None
         self._unknown: set[str] = set()
         self._table = Table()
         self.trust = Trust()
         self.doubtful = 0
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is held back that the next line may complete."""
+        return self._join is None and self._held is None
 
     def feed(
         self, number: int, line: bytes | str, *, torn: bool = False
@@ -124,15 +109,11 @@ class LineReader:
         if self.trust.hear(spoken) or spoken.message.startswith(ACCESS):
             return
         text = spoken.message[:MAX_MESSAGE]
-        if "|" in text and not spoken.is_stamped:
-            rows = list(self._table.lines(text))
-            for row in rows:
-                hits = self._read_edited(row, part.number)
-                self._emit_all(Join(part, row, hits), found)
-            if rows:
-                return
-        anchors = [anchor for anchor in self._exact if anchor in text]
-        hits = self._read(self._exact, anchors, text, part.number)
+        if "|" in text and not spoken.is_stamped and self._take_row(part, found):
+            return
+        matcher = self._matcher
+        anchors = matcher.anchors(text)
+        hits = matcher.exact(text, part.number, anchors) if anchors else []
         join = Join(part, text, hits)
         if hits:
             is_open = join.is_arguments and text.rstrip()[-1:] not in ")}"
@@ -141,26 +122,38 @@ class LineReader:
             else:
                 self._emit_all(join, found)
             return
-        # Nobody retypes a stamp: behind one, short anchors stand for too much.
-        shortest = SHORTEST_KEY if spoken.stamp else 0
-        keys = [
-            anchor
-            for anchor in self._edited
-            if anchor in text and len(anchor) >= shortest
-        ]
-        join.hits = self._read(self._edited, keys, text, part.number)
+        if keys := matcher.keys(text, is_stamped=spoken.stamp != ""):
+            join.hits = matcher.edited(text, part.number, keys)
         if not join.hits:
-            phrases = [key for key in keys if " " in key.strip()]
-            join.looks_like = self._look(spoken, anchors + phrases)
-        if join.hits or join.looks_like or self._begins_wording(spoken, anchors):
+            event = matcher.announced(text, anchors, keys) if anchors or keys else ""
+            if event and not self.trust.doubts(spoken, event, 0):
+                join.looks_like = event
+        if join.hits or join.looks_like or self._may_be_torn(spoken, anchors):
             self._join = join
+
+    def _take_row(self, part: Part, found: list[Reading]) -> bool:
+        """Read a row of a table; return whether it was one with known columns."""
+        rows = list(self._table.lines(part.spoken.message[:MAX_MESSAGE]))
+        for row in rows:
+            hits = self._matcher.edited(row, part.number)
+            self._emit_all(Join(part, row, hits), found)
+        return bool(rows)
+
+    def _may_be_torn(self, spoken: Spoken, anchors: list[str]) -> bool:
+        """Return whether an unread line may be the beginning of a broken one."""
+        text = spoken.message
+        for anchor in anchors:
+            at = text.find(anchor)
+            if not at or self.trust.is_lead(spoken, text[:at]):
+                return True
+        return self._matcher.is_beginning(text)
 
     def _continue(self, part: Part, found: list[Reading]) -> bool:
         """Add a line to the open one; return False when it starts something else."""
         join = self._join
         assert join is not None
         spoken = part.spoken
-        if not join.accepts(spoken) or self._starts_alone(spoken):
+        if not join.accepts(spoken) or self._matcher.starts(spoken.message):
             return False
         texts = list(join.continued(part))
         if join.is_arguments:
@@ -168,17 +161,16 @@ class LineReader:
             return True
         number = join.first.number
         for text, seam in texts:
-            anchors = [anchor for anchor in self._exact if anchor in text]
-            hits = self._read(self._exact, anchors, text, number)
+            hits = self._matcher.exact(text, number)
             if join.improves(hits, seam):
                 join.take(part.number, text, hits)
                 if not any(hit.may_go_on for _, hit in hits):
                     self._close(found)
                 return True
         if not join.hits or any(entry.edited for entry, _ in join.hits):
-            rest = self._read_edited(spoken.message, part.number)
+            rest = self._matcher.edited(spoken.message, part.number)
             for text, _ in texts:
-                hits = self._read_edited(text, number)
+                hits = self._matcher.edited(text, number)
                 if join.adds(hits, rest):
                     join.take(part.number, text, hits)
                     return True
@@ -199,8 +191,7 @@ class LineReader:
         text = texts[0][0]
         join.take(part.number, text, join.hits)
         if part.spoken.message.rstrip()[-1:] in (")", "}"):
-            anchors = [anchor for anchor in self._exact if anchor in text]
-            join.hits = self._read(self._exact, anchors, text, join.first.number)
+            join.hits = self._matcher.exact(text, join.first.number)
             self._close(found)
 
     def _close(self, found: list[Reading]) -> None:
@@ -217,73 +208,6 @@ class LineReader:
             self._emit(reading, found)
         for part in join.kept:
             self._hear(part, found)
-
-    def _starts_alone(self, spoken: Spoken) -> bool:
-        """Return whether a line starts a wording of its own."""
-        text = spoken.message
-        if text.startswith(("Traceback (most recent", *filter(None, self._anchors))):
-            return True
-        anchors = [anchor for anchor in self._exact if anchor in text]
-        return bool(self._read(self._exact, anchors, text, 0))
-
-    def _begins_wording(self, spoken: Spoken, anchors: list[str]) -> bool:
-        """Return whether an unread line may be the torn-off beginning of a wording."""
-        text = spoken.message
-        for anchor in anchors:
-            at = text.find(anchor)
-            if not at or self.trust.is_lead(spoken, text[:at]):
-                return True
-        if len(text) < SHORTEST_KEY:
-            return False
-        at = bisect_left(self._anchors, text)
-        return at < len(self._anchors) and self._anchors[at].startswith(text)
-
-    def _look(self, spoken: Spoken, anchors: list[str]) -> str:
-        """Return the event that the key words of an unread line announce, or empty."""
-        text = spoken.message
-        if not anchors or not any(char.isdigit() for char in text[:MAX_EXCERPT]):
-            return ""
-        for anchor in anchors:
-            lead = text[: text.find(anchor)]
-            if len(anchor) < SHORTEST_KEY or len(lead) > LONGEST_LEAD:
-                continue
-            entry = (self._exact.get(anchor) or self._edited[anchor])[0]
-            event = entry.event
-            is_plain = not set(lead) & set("\"'(=?/")
-            if (
-                event in SIZING_EVENTS
-                and is_plain
-                and not self.trust.doubts(spoken, event, 0)
-            ):
-                return event
-        return ""
-
-    def _read_edited(self, text: str, number: int) -> Hits:
-        keys = [anchor for anchor in self._edited if anchor in text]
-        return self._read(self._edited, keys, text, number)
-
-    @staticmethod
-    def _read(
-        table: Mapping[str, tuple[Entry, ...]],
-        anchors: list[str],
-        text: str,
-        number: int,
-    ) -> Hits:
-        """Return the patterns behind *anchors* that read *text*, one for each event."""
-        best: dict[str, tuple[Entry, Any]] = {}
-        for anchor in anchors:
-            for entry in table[anchor]:
-                rival = best.get(entry.event)
-                if rival and not entry.edited and rival[0].dialect == entry.dialect:
-                    continue  # its samples prove that one pattern reads the line
-                hit = entry.read(text, (number,))
-                if hit is not None and (
-                    rival is None
-                    or (rival[0].rank, len(rival[1].facts))
-                    <= (entry.rank, len(hit.facts))
-                ):
-                    best[entry.event] = entry, hit
-        return list(best.values())
 
     def _emit_all(self, join: Join, found: list[Reading]) -> None:
         """Emit the readings of a line, doubtful or not."""

@@ -1,0 +1,121 @@
+"""Which patterns read a text: anchors first, then the regexes behind them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+
+from mamba_advisor.catalog import Catalog
+from mamba_advisor.joining import Hits
+from mamba_advisor.pattern import Entry, Hit
+
+SIZING_EVENTS = frozenset(
+    {
+        *("state-pool", "kv-pool", "summary", "capped", "reduced", "weights-end"),
+        *("server-args", "unified-banner", "unified-subpool", "replayssm-rings"),
+        *("checkpoint-pool", "pool-end", "post-capture-tokens", "swa-pool"),
+    }
+)
+"""Events whose unknown wordings are worth a word to the user."""
+
+SHORTEST_KEY = 8
+"""Anchors shorter than this are no key words."""
+
+LONGEST_LEAD = 40
+"""Characters that may stand before the key words of an unknown wording."""
+
+
+class Matcher:
+    """Finds the patterns of a catalog that read a text."""
+
+    __slots__ = ("_edited", "_exact", "_sorted", "_starts")
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._exact = catalog.exact
+        self._edited = catalog.edited
+        self._sorted = sorted(filter(None, catalog.exact))
+        self._starts = ("Traceback (most recent", *self._sorted)
+
+    def anchors(self, text: str) -> list[str]:
+        """Return the anchors of exact patterns that *text* holds."""
+        return [anchor for anchor in self._exact if anchor in text]
+
+    def keys(self, text: str, *, is_stamped: bool = False) -> list[str]:
+        """Return the anchors of edited patterns that *text* holds.
+
+        Args:
+            text: The message.
+            is_stamped: It is a line of SGLang's own, which nobody retyped: anchors
+                that stand for too much are left out.
+        """
+        shortest = SHORTEST_KEY if is_stamped else 0
+        return [
+            anchor
+            for anchor in self._edited
+            if anchor in text and len(anchor) >= shortest
+        ]
+
+    def exact(
+        self, text: str, number: int, anchors: Iterable[str] | None = None
+    ) -> Hits:
+        """Return what exact patterns read from *text*, one hit for each event."""
+        if anchors is None:
+            anchors = self.anchors(text)
+        return _read(self._exact, anchors, text, number)
+
+    def edited(self, text: str, number: int, keys: Iterable[str] | None = None) -> Hits:
+        """Return what edited patterns read from *text*, one hit for each event."""
+        if keys is None:
+            keys = self.keys(text)
+        return _read(self._edited, keys, text, number)
+
+    def starts(self, text: str) -> bool:
+        """Return whether *text* starts a wording of its own."""
+        return text.startswith(self._starts) or bool(self.exact(text, 0))
+
+    def is_beginning(self, text: str) -> bool:
+        """Return whether *text* is a torn-off beginning of an anchor."""
+        if len(text) < SHORTEST_KEY:
+            return False
+        at = bisect_left(self._sorted, text)
+        return at < len(self._sorted) and self._sorted[at].startswith(text)
+
+    def announced(self, text: str, anchors: list[str], keys: list[str]) -> str:
+        """Return the event that an unread line seems to be about, empty for none.
+
+        Args:
+            text: The message.
+            anchors: Exact anchors in it.
+            keys: Edited anchors in it; those of one word say too little.
+        """
+        phrases = [key for key in keys if " " in key.strip()]
+        for anchor in (*anchors, *phrases):
+            lead = text[: text.find(anchor)]
+            if len(anchor) < SHORTEST_KEY or len(lead) > LONGEST_LEAD:
+                continue
+            event = (self._exact.get(anchor) or self._edited[anchor])[0].event
+            if event in SIZING_EVENTS and not set(lead) & set("\"'(=?/"):
+                return event if any(char.isdigit() for char in text[:300]) else ""
+        return ""
+
+
+def _read(
+    table: Mapping[str, tuple[Entry, ...]],
+    anchors: Iterable[str],
+    text: str,
+    number: int,
+) -> Hits:
+    """Return the patterns behind *anchors* that read *text*, one for each event."""
+    best: dict[str, tuple[Entry, Hit]] = {}
+    for anchor in anchors:
+        for entry in table[anchor]:
+            rival = best.get(entry.event)
+            if rival and not entry.edited and rival[0].dialect == entry.dialect:
+                continue  # its samples prove that one pattern reads the line
+            hit = entry.read(text, (number,))
+            if hit is not None and (
+                rival is None
+                or (rival[0].rank, len(rival[1].facts)) <= (entry.rank, len(hit.facts))
+            ):
+                best[entry.event] = entry, hit
+    return list(best.values())
