@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from mamba_advisor.facts import Rank
 
@@ -52,17 +52,33 @@ class Batch:
     line_of: Callable[[int], int]
     """Return the line number of a row by its index; negative ones from the end."""
 
-    def stamps(self) -> list[bytes]:
+    def stamps(self) -> list[str]:
         """Return the distinct printed times, in the order of the log."""
         place = self.stamp_at
-        return (
-            list(dict.fromkeys(row[place] for row in self.rows)) if place >= 0 else []
-        )
+        if place < 0:
+            return []
+        return [stamp.decode() for stamp in dict.fromkeys(r[place] for r in self.rows)]
+
+    def last_stamp(self) -> str:
+        """Return the printed time of the last line, empty without one."""
+        return self.rows[-1][self.stamp_at].decode() if self.stamp_at >= 0 else ""
 
     def tags(self) -> set[bytes]:
         """Return the rank tags that were printed."""
         place = self.tags_at
         return {row[place] for row in self.rows} if place >= 0 else {b""}
+
+    def only(self, tags: Collection[bytes]) -> Batch:
+        """Return the lines with these *tags*."""
+        place = self.tags_at
+        if self.tags() <= set(tags):
+            return self
+        chosen = [number for number, row in enumerate(self.rows) if row[place] in tags]
+        return replace(
+            self,
+            rows=[self.rows[number] for number in chosen],
+            line_of=lambda index: self.line_of(chosen[index]),
+        )
 
     def by_rank(self) -> list[tuple[Rank, Sequence[Row]]]:
         """Return the rows of each rank."""

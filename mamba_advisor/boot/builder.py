@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
+from mamba_advisor.batch import Batch
 from mamba_advisor.boot import pick
-from mamba_advisor.boot.boundary import begins_anew
+from mamba_advisor.boot.boundary import begins_anew, runs_backwards
 from mamba_advisor.boot.freeze import freeze
 from mamba_advisor.boot.model import Boot, Source
 from mamba_advisor.boot.start import Collector, StartDraft
@@ -77,6 +79,22 @@ class BootBuilder:
             self._count += 1
             start.number = self._count
             self._latest = start
+
+    def takes(self, batch: Batch) -> bool:
+        """Return whether all lines of *batch* belong to a start that is under way."""
+        start = self._open.get(self._aliases.get(batch.speaker, batch.speaker))
+        if start is None or not start.number:
+            return False
+        return start.loaded or not any(
+            runs_backwards(before, now)
+            for before, now in pairwise([start.last_stamp, *batch.stamps()])
+        )
+
+    def take(self, batch: Batch) -> None:
+        """Take batch lines as a whole, which `takes` has accepted."""
+        speaker = self._aliases.get(batch.speaker, batch.speaker)
+        self._open[speaker].take(batch)
+        self._latest_speaker = speaker
 
     def boots(self, source: Source) -> list[Boot]:
         """Return the server starts found so far, in the order of the log.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import Protocol
 
+from mamba_advisor.batch import Batch
 from mamba_advisor.boot import pick
 from mamba_advisor.boot.hybridity import Hybridity
 from mamba_advisor.boot.lines import take
@@ -53,6 +54,9 @@ class Collector(Protocol):
 
     def feed(self, reading: Reading) -> None:
         """Take a batch, retraction or exhaustion line, or the ready line."""
+
+    def feed_batch(self, batch: Batch) -> None:
+        """Take many batch lines at once."""
 
     def evidence(
         self,
@@ -104,6 +108,9 @@ class StartDraft:
     unified: bool = False
     ready_line: int = 0
     batches: int = 0
+    speakers: dict[tuple[int, int], int] = field(default_factory=dict)
+    """DP and PP rank -> lowest TP rank that has printed batch lines."""
+
     last_rank: RankDraft | None = None
     dating: Dating = field(default_factory=Dating)
     hybridity: Hybridity = field(default_factory=Hybridity)
@@ -155,6 +162,8 @@ class StartDraft:
     def feed(self, reading: Reading) -> None:
         """Take a line of this start."""
         event = reading.event
+        if event in BATCHES and not self.hears(reading.rank):
+            return
         self.last_line = reading.line + reading.joined
         if not self.first_line:
             self.first_line, self.speaker = reading.line, reading.speaker
@@ -183,6 +192,35 @@ class StartDraft:
             del self.tail[:-MAX_NOTICES]
         else:
             self.tail.clear()
+
+    def take(self, batch: Batch) -> None:
+        """Take batch lines as a whole; a reading of each of their shapes has come."""
+        for rank in sorted(batch.ranks[tags] for tags in batch.tags()):
+            self.hears(rank)
+        batch = batch.only(
+            {tags for tags in batch.tags() if self.hears(batch.ranks[tags])}
+        )
+        if not batch.rows:
+            return
+        self.last_line = batch.line_of(-1)
+        self.last_stamp = batch.last_stamp() or self.last_stamp
+        self.batches += len(batch.rows)
+        if self.collector is not None:
+            self.collector.feed_batch(batch)
+
+    def hears(self, rank: Rank) -> bool:
+        """Return whether the batch lines of *rank* count.
+
+        TP ranks under one DP and PP tag repeat each other, where an old release lets
+        them all speak: the lowest one that has spoken counts.
+        """
+        worker = rank.dp, rank.pp
+        lowest = self.speakers.get(worker)
+        if lowest is None and len(self.speakers) >= MAX_RANKS:
+            return True
+        if lowest is None or rank.tp < lowest:
+            self.speakers[worker] = lowest = rank.tp
+        return rank.tp == lowest
 
     def feed_all(self, readings: Iterable[Reading]) -> None:
         """Take several lines of this start."""
