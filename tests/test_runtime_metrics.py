@@ -151,7 +151,7 @@ def test_idle_server() -> None:
     assert (0, 1) == (shown.samples, shown.left_out)
     assert shown.avg_context is None
     assert shown.kv_usage is None
-    assert "1 sample left out: 1 without a running request" == shown.left_out_why
+    assert "1 without a running request" == shown.left_out_why
 
 
 def test_several_servers_in_one_page() -> None:

@@ -52,6 +52,7 @@ def test_percentile_of_nothing() -> None:
         ("20:53:41", "20:53:43", 2.0),
         ("23:59:59", "00:00:01", 2.0),
         ("2026-05-13 15:16:44", "2026-05-13 15:09:13", 0.0),
+        ("2026-05-13 15:16:44", "2026-05-13 15:16:43", 0.0),
         ("", "2026-02-27 17:10:28", 0.0),
         ("2026-02-27 17:10:28", "soon", 0.0),
     ],
@@ -62,6 +63,17 @@ def test_clock(first: str, second: str, seconds: float) -> None:
     clock.advance(first)
 
     assert seconds == clock.advance(second)
+
+
+def test_interleaved_ranks_do_not_stretch_time() -> None:
+    """A rank that lags a second behind costs nothing; a jump of minutes goes on."""
+    clock = Clock()
+    seconds = [
+        clock.advance(f"2026-05-13 15:{time}")
+        for time in ("16:10", "16:09", "16:11", "16:10", "16:12", "09:00", "09:05")
+    ]
+
+    assert [0, 0, 1, 1, 2, 2, 7] == seconds
 
 
 def test_no_time() -> None:
@@ -95,13 +107,13 @@ def test_idle_stretches_have_no_slice() -> None:
 
 
 def test_merging_keeps_time() -> None:
-    """A fine and a coarse timeline meet in the coarser grid."""
+    """The second part's 200 s are the whole's 300 s, in the coarser grid."""
     short, long = Timeline(), Timeline()
     short.add_decode(3.0, "a", Line(2, 0))
     long.add_decode(200.0, "b", Line(4, 0))
-    short.merge(long)
+    short.merge(long, 100.0)
 
-    assert 2.0 == short.width_s
+    assert 4.0 == short.width_s
     assert [2.0, 4.0] == [bucket.running for bucket in short.buckets()]
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 import pytest
 
 from mamba_advisor.runtime.lines import Line
-from mamba_advisor.runtime.tally import Cell, Tally
-from mamba_advisor.runtime.verdict import Events, Limits, judge, judge_filling
+from mamba_advisor.runtime.tally import Cell, Tally, sum_cells
+from mamba_advisor.runtime.verdict import Events, HotPool, Limits, judge_filling
+from mamba_advisor.runtime.verdict import judge as judge_sums
 
 NO_EVENTS = Events()
 UNKNOWN = Limits()
@@ -25,6 +26,13 @@ def cells(*groups: tuple[int, Line]) -> list[Cell]:
     for count, line in groups:
         tally.count(line, count)
     return tally.busy()
+
+
+def judge(
+    found: list[Cell], limits: Limits, events: Events
+) -> tuple[HotPool | None, str]:
+    """Judge cells."""
+    return judge_sums(found, sum_cells(found), limits, events)
 
 
 def test_queue_at_the_limit_of_the_state_pool() -> None:
@@ -159,4 +167,4 @@ def test_prefill_lines_tell_which_pool_fills_first(
     """From half full on, with a queue, a lead of a quarter over the other pool."""
     found = cells(*((1, Line(30, queued, kv, state)) for state, kv in usages))
 
-    assert hot == judge_filling(found)[0]
+    assert hot == judge_filling(sum_cells(found))[0]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from itertools import islice
 
+from mamba_advisor.batch import Batch, Row
 from mamba_advisor.facts import Reading
-from mamba_advisor.runtime.clock import Clock
-from mamba_advisor.runtime.lines import Line, line_of_row
+from mamba_advisor.runtime.diary import Diary
+from mamba_advisor.runtime.lines import line_of_row, number_of
 from mamba_advisor.runtime.model import Evidence
 from mamba_advisor.runtime.summary import summarise
-from mamba_advisor.runtime.timeline import Timeline
 from mamba_advisor.runtime.verdict import DECODE_LINES, Events, Limits, Wording
 from mamba_advisor.runtime.worker import Worker, worker_name
 
@@ -28,149 +29,147 @@ FALL = 0.6
 IDLE_KV = 0.6
 """KV usage up to which there was room to keep those prefixes."""
 
+PROMPTS = ("new_tokens", "cached_tokens")
+"""Facts of a prefill line that add up to the prompts' tokens."""
+
 
 class EvidenceCollector:
     """Sums up decode, prefill and retraction lines of one server start.
 
-    Memory is bounded however long the run.  All figures but two are exact:
-    percentiles of the context rest on a sample, and concurrency above 64 falls
-    into bins of 3 %.  Evidence may be asked for at any time.
+    Memory is bounded however long the run.  What percentiles and the mean context
+    rest on is a sample once there are thousands of lines, and concurrency above 64
+    falls into bins of 3 %; everything else is exact.  Evidence may be asked for at
+    any time.
     """
 
     def __init__(self, wording: Wording = DECODE_LINES) -> None:
         self._wording = wording
         self._workers: dict[str, Worker] = {}
-        self._clock = Clock()
-        self._timeline = Timeline()
-        self._sampled: dict[str, str] = {}
-        self._first_line = 0
-        self._last_line = 0
-        self._peak_line = 0
-        self._peak = 0
+        self._diary = Diary()
         self._state_exhausted = 0
         self._exhausted: list[int] = []
 
     def feed(self, reading: Reading) -> None:
         """Take in one reading; other events than those of a run are passed over."""
         match reading.event:
-            case "decode":
-                self._feed_decode(reading)
-            case "prefill":
-                self._feed_prefill(reading)
+            case "decode" | "prefill":
+                self._feed_batch_line(reading)
             case "retract":
-                self._clock.advance(reading.stamp)
+                self._diary.clock.advance(reading.stamp)
                 _, worker = self._worker(worker_name(reading.rank))
                 worker.add_retraction(reading.rank.tp, reading.facts)
             case "runtime-exhausted":
-                self._feed_exhausted(reading)
+                is_state = _is_about_state(reading)
+                self._state_exhausted += is_state
+                if len(self._exhausted) < MAX_EXHAUSTED:
+                    self._exhausted.append(reading.line)
             case "ready":
                 for worker in self._workers.values():
                     worker.mark_ready()
-                self._timeline = Timeline()
+                self._diary.begin_timeline()
 
-    def _feed_decode(self, reading: Reading) -> None:
+    def _feed_batch_line(self, reading: Reading) -> None:
         name, worker = self._worker(worker_name(reading.rank))
+        diary, event, stamp = self._diary, reading.event, reading.stamp.encode()
+        if diary.moment is None or not stamp.startswith(diary.moment):
+            diary.turn_to(stamp)
+        is_considered = diary.take(1)
+        diary.note_line(reading.line)
         if not worker.listens_to(reading.rank.tp):
             return
-        line = worker.add_decode(reading.facts)
-        if line is not None:
-            self._note(name, line, reading.stamp)
-            self._note_line(reading.line, line.running)
-
-    def _feed_prefill(self, reading: Reading) -> None:
-        _, worker = self._worker(worker_name(reading.rank))
-        if not worker.listens_to(reading.rank.tp):
+        line = worker.add(event, reading.facts)
+        if event == "decode" and line is not None:
+            diary.note_line(reading.line, line.running)
+        if not is_considered or not diary.is_new(name, event):
             return
-        new, cached = worker.add_prefill(reading.facts)
-        second = self._clock.advance(reading.stamp)
-        self._timeline.add_prefill(second, reading.stamp, new, cached)
-        self._note_line(reading.line, 0)
+        if event == "prefill":
+            new, cached = (number_of(reading.facts, fact) or 0 for fact in PROMPTS)
+            diary.note_prefill(stamp, new, cached)
+        elif line is not None:
+            diary.note_decode(stamp, line)
 
-    def _feed_exhausted(self, reading: Reading) -> None:
-        is_state = "state_slots" in reading.facts or "mamba" in reading.text.lower()
-        self._state_exhausted += is_state
-        if len(self._exhausted) < MAX_EXHAUSTED:
-            self._exhausted.append(reading.line)
+    def feed_batch(self, batch: Batch) -> None:
+        """Take in many batch lines that a fast scan has matched.
 
-    def add_decode_rows(
-        self,
-        worker: str,
-        rows: Sequence[tuple[bytes, ...]],
-        fields: tuple[str, ...],
-        *,
-        stamps: tuple[str, str] = ("", ""),
-        lines: tuple[int, int] = (0, 0),
-    ) -> None:
-        """Take in decode lines of one shape that a fast scan has matched.
-
-        The scan answers for the speaker: it passes one TP rank per worker.
-
-        Args:
-            worker: As `worker_name` has it, for example ``"DP1"``.
-            rows: One tuple of printed values per line, in the order of the log.
-            fields: What the places of a row state: names of a decode reading's
-                facts, and ``"stamp"`` for the printed time.  An empty value is
-                one that the line does not state.
-            stamps: Printed times of the first and the last row; needed only where
-                the rows hold none.
-            lines: Line numbers of the first and the last row, 0 where not known.
+        It gives what the readings of the same lines would give.
 
         Raises:
-            ValueError: A value is no number, or rows and fields differ in length.
+            ValueError: A value is no number.
         """
-        if not rows:
+        for rank, rows in sorted(batch.by_rank(), key=lambda one: one[0].tp):
+            _, worker = self._worker(worker_name(rank))
+            if not worker.listens_to(rank.tp):
+                continue
+            for kind in batch.kinds:
+                if chosen := kind.rows(rows):
+                    worker.add_rows(kind.event, chosen, kind.fields)
+        self._write_diary(batch)
+
+    def _write_diary(self, batch: Batch) -> None:
+        """Note times and line numbers of a batch, in the order of the log."""
+        diary, rows, place = self._diary, batch.rows, batch.stamp_at
+        speakers = self._speakers(batch)
+        start = 0
+        while start < len(rows):
+            stamp = rows[start][place] if place >= 0 else b""
+            if diary.moment is None or not stamp.startswith(diary.moment):
+                diary.turn_to(stamp)
+            end = start + 1
+            if diary.moment is not None:
+                for row in islice(rows, end, None):
+                    if not row[place].startswith(diary.moment):
+                        break
+                    end += 1
+            for row in rows[start : start + diary.take(end - start)]:
+                self._note_row(batch, row, speakers)
+            start = end
+        if rows:
+            diary.note_line(batch.line_of(0))
+            diary.note_line(batch.line_of(-1))
+            self._note_peak(batch)
+
+    def _speakers(self, batch: Batch) -> dict[bytes, str]:
+        """Return the workers' names by the tags of the ranks that speak for them."""
+        speakers = {}
+        for tag, rank in batch.ranks.items():
+            name = worker_name(rank)
+            worker = self._workers.get(name)
+            if worker is not None and worker.speaker == rank.tp:
+                speakers[tag] = name
+        return speakers
+
+    def _note_row(self, batch: Batch, row: Row, speakers: Mapping[bytes, str]) -> None:
+        """Put one row on the timeline, unless its worker has one at this moment."""
+        name = speakers.get(row[batch.tags_at] if batch.tags_at >= 0 else b"")
+        if name is None:
             return
-        name, found = self._worker(worker)
-        found.add_rows(rows, fields)
-        if "stamp" in fields:
-            self._note_rows(name, rows, fields)
-        else:
-            self._note(name, line_of_row(rows[0], fields), stamps[0])
-            self._clock.advance(stamps[1])
-        for number in lines:
-            self._note_line(number, 0)
+        stamp = row[batch.stamp_at] if batch.stamp_at >= 0 else b""
+        for kind in batch.kinds:
+            if row[kind.start] and self._diary.is_new(name, kind.event):
+                values = row[kind.start : kind.start + len(kind.fields)]
+                if kind.event == "decode":
+                    line = line_of_row(values, kind.fields)
+                    self._diary.note_decode(stamp, line)
+                else:
+                    texts = dict(zip(kind.fields, values, strict=True))
+                    new, cached = (int(texts.get(fact) or 0) for fact in PROMPTS)
+                    self._diary.note_prefill(stamp, new, cached)
 
-    def _note_rows(
-        self, worker: str, rows: Sequence[tuple[bytes, ...]], fields: tuple[str, ...]
-    ) -> None:
-        """Put stamped rows on the timeline, at most one per step of time."""
-        place = fields.index("stamp")
-        last = self._sampled.get(worker, "").encode()
-        for row in rows:
-            stamp = row[place]
-            if not last or not stamp.startswith(last):
-                line = line_of_row(row, fields)
-                self._note(worker, line, stamp.decode("ascii", "replace"))
-                last = self._sampled[worker].encode()
-        self._clock.advance(rows[-1][place].decode("ascii", "replace"))
-
-    def _note(self, worker: str, line: Line, stamp: str) -> None:
-        """Put one line on the timeline, unless one of the same moment is there."""
-        second = self._clock.advance(stamp)
-        last = self._sampled.get(worker)
-        if last and stamp.startswith(last):
-            return
-        self._sampled[worker] = stamp[: self._digits(stamp)]
-        self._timeline.add_decode(second, stamp, line)
-
-    def _digits(self, stamp: str) -> int:
-        """Return how much of a stamp tells moments of the timeline apart.
-
-        Whole seconds while slices are short, then tens of seconds, then minutes:
-        a slice is the mean of ten lines or more, never of all of them.
-        """
-        whole = stamp.replace(",", ".").split(".")[0]
-        if self._timeline.width_s < 128:  # noqa: PLR2004 - ten times ten seconds
-            return len(whole) - (self._timeline.width_s >= 16)  # noqa: PLR2004
-        return len(whole) - 3
-
-    def _note_line(self, number: int, running: int) -> None:
-        if number < 1:
-            return
-        self._first_line = self._first_line or number
-        self._last_line = max(self._last_line, number)
-        if running > self._peak:
-            self._peak, self._peak_line = running, number
+    def _note_peak(self, batch: Batch) -> None:
+        """Note the line with most running requests, if it is a new peak."""
+        for kind in batch.kinds:
+            if kind.event != "decode" or "running" not in kind.fields:
+                continue
+            place = kind.start + kind.fields.index("running")
+            printed = {row[place] for row in batch.rows}
+            peak = max((int(text) for text in printed if text), default=0)
+            if peak > self._diary.peak:
+                index = next(
+                    index
+                    for index, row in enumerate(batch.rows)
+                    if row[place] and int(row[place]) == peak
+                )
+                self._diary.note_line(batch.line_of(index), peak)
 
     def _worker(self, name: str) -> tuple[str, Worker]:
         """Return the worker *name*, or the one that all beyond the bound share."""
@@ -185,12 +184,7 @@ class EvidenceCollector:
         """Add what *other* gathered from a later part of the same run."""
         for name, worker in other._workers.items():
             self._worker(name)[1].merge(worker)
-        self._timeline.merge(other._timeline)
-        self._clock.advance(other._clock.first_stamp)
-        self._clock.advance(other._clock.last_stamp)
-        for number in (other._first_line, other._last_line):
-            self._note_line(number, 0)
-        self._note_line(other._peak_line, other._peak)
+        self._diary.merge(other._diary)
         self._state_exhausted += other._state_exhausted
         room = MAX_EXHAUSTED - len(self._exhausted)
         self._exhausted += other._exhausted[:room]
@@ -216,12 +210,11 @@ class EvidenceCollector:
         spoken = {
             name: worker
             for name, worker in sorted(self._workers.items())
-            if worker.seen or worker.prefill.lines
+            if worker.has_spoken
         }
         if not spoken:
             return None
-        seconds = self._clock.seconds if self._clock.first_stamp else None
-        lines = {self._first_line, self._peak_line, self._last_line} - {0}
+        clock = self._diary.clock
         return Evidence(
             total=summarise(
                 "",
@@ -243,11 +236,11 @@ class EvidenceCollector:
             )
             if len(spoken) > 1
             else (),
-            first_stamp=self._clock.first_stamp,
-            last_stamp=self._clock.last_stamp,
-            seconds=seconds,
-            timeline=self._timeline.buckets(),
-            lines=tuple(sorted(lines)),
+            first_stamp=clock.first_stamp,
+            last_stamp=clock.last_stamp,
+            seconds=clock.seconds if clock.first_stamp else None,
+            timeline=self._diary.timeline.buckets(),
+            lines=self._diary.lines,
             exhausted=tuple(self._exhausted),
         )
 
@@ -262,7 +255,7 @@ class EvidenceCollector:
 
     def _eviction_hint(self) -> str:
         """Say that prefix hits fell while KV had room, nothing otherwise."""
-        drift = self._timeline.drift()
+        drift = self._diary.timeline.drift()
         if (
             drift is None
             or drift.late_kv_usage is None
@@ -276,3 +269,8 @@ class EvidenceCollector:
             f"of the prompt tokens while KV stood at {drift.late_kv_usage:.0%}: state "
             "checkpoints may be evicted before KV is full"
         )
+
+
+def _is_about_state(reading: Reading) -> bool:
+    """Return whether a line that says a pool ran out is about the state pool."""
+    return "state_slots" in reading.facts or "mamba" in reading.text.lower()

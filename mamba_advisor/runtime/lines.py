@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
 from typing import NamedTuple
 
 from mamba_advisor.facts import Value
@@ -127,12 +126,12 @@ class RowTable:
     def add(self, rows: Sequence[tuple[bytes, ...]]) -> None:
         """Count *rows*; drain the table when it `is_full`."""
         columns = list(zip(*rows, strict=True))
-        nothing = repeat(b"", len(rows))
+        nothing = (b"",) * len(rows)
         *known, queued = (
             nothing if place is None else columns[place] for place in self._places
         )
         waits = map(self._waits.__getitem__, queued)
-        self._counts.update(zip(*known, waits, strict=False))
+        self._counts.update(zip(*known, waits, strict=True))
 
     @property
     def is_full(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mamba_advisor.runtime.bins import bin_middle, percentile
 from mamba_advisor.runtime.model import Spread, WorkerEvidence
-from mamba_advisor.runtime.tally import Cell, Sample, sum_cells
+from mamba_advisor.runtime.tally import Cell, Sample, Tally, sum_cells
 from mamba_advisor.runtime.verdict import (
     Events,
     Limits,
@@ -35,9 +35,9 @@ class _LeftOut:
     def lines(self) -> int:
         return self.before_ready + self.idle + self.quiet
 
-    def sentence(self, unit: str) -> str:
-        """Say how many *unit* were left out and why, nothing when none was."""
-        reasons = [
+    def reasons(self) -> str:
+        """Say what was left out and why, nothing when nothing was."""
+        return ", ".join(
             f"{count:,} {why}"
             for count, why in (
                 (self.before_ready, "from before the server was ready"),
@@ -49,11 +49,7 @@ class _LeftOut:
                 ),
             )
             if count
-        ]
-        if not reasons:
-            return ""
-        noun = unit if self.lines == 1 else f"{unit}s"
-        return f"{self.lines:,} {noun} left out: {', '.join(reasons)}"
+        )
 
 
 def summarise(
@@ -78,19 +74,21 @@ def summarise(
         wording: What the evidence consists of.
         eviction_hint: For `WorkerEvidence.eviction_hint`.
     """
-    for worker in workers:
-        worker.settle()
-    cells = [cell for worker in workers for cell in worker.decode.busy()]
-    if any(worker.decode.lines for worker in workers):
-        hot_pool, hot_why = judge(cells, limits, events, wording)
-        shown = cells
-        samples = sum(cell.lines for cell in cells)
+    decode = [worker.decode.tally for worker in workers]
+    prefill = [worker.prefill.tally for worker in workers]
+    cells = [cell for tally in decode for cell in tally.busy()]
+    if any(tally.lines for tally in decode):
+        tallies, shown = decode, cells
+        total = sum_cells(shown)
+        hot_pool, hot_why = judge(shown, total, limits, events, wording)
+        samples = total.lines
     else:
-        shown = [cell for worker in workers for cell in worker.prefill.cells.values()]
-        hot_pool, hot_why = judge_filling(shown)
+        tallies = prefill
+        shown = [cell for tally in prefill for cell in tally.cells.values()]
+        total = sum_cells(shown)
+        hot_pool, hot_why = judge_filling(total)
         samples = 0
-    total = sum_cells(shown)
-    left_out = _left_out(workers, samples)
+    left_out = _left_out(workers, decode, samples)
     waiting = [pressure for key, pressure in total.pressures.items() if key[0]]
     waits = sum(pressure.lines for pressure in waiting)
     prompts = sum(worker.new_tokens + worker.cached_tokens for worker in workers)
@@ -99,11 +97,11 @@ def summarise(
         worker=name,
         samples=samples,
         left_out=left_out.lines,
-        left_out_why=left_out.sentence(wording.unit),
+        left_out_why=left_out.reasons(),
         avg_context=_per_request(total.sample),
         context=_context(total.sample),
-        running=_running(shown, max(_peak(worker, samples) for worker in workers)),
-        queued=_queued(total.sample, workers, samples),
+        running=_running(shown, total, max(tally.peak for tally in tallies)),
+        queued=_queued(total.sample, max(tally.longest_queue for tally in tallies)),
         state_usage=_usage(total.state),
         kv_usage=_usage(total.kv),
         slots_per_request=_ratio(total.slots, total.slot_running),
@@ -127,29 +125,24 @@ def summarise(
     )
 
 
-def _left_out(workers: Sequence[Worker], samples: int) -> _LeftOut:
-    idle = sum(worker.decode.idle for worker in workers)
-    lines = sum(worker.decode.lines for worker in workers)
+def _left_out(
+    workers: Sequence[Worker], tallies: Sequence[Tally], samples: int
+) -> _LeftOut:
+    idle = sum(tally.idle for tally in tallies)
     return _LeftOut(
         sum(worker.before_ready for worker in workers),
         idle,
-        lines - idle - samples,
-        max((worker.decode.floor for worker in workers), default=0),
+        sum(tally.lines for tally in tallies) - idle - samples,
+        max((tally.floor for tally in tallies), default=0),
     )
-
-
-def _peak(worker: Worker, samples: int) -> int:
-    return worker.decode.peak if samples else worker.prefill.peak
 
 
 def _ratio(total: float, count: int) -> float | None:
     return total / count if count else None
 
 
-def _queued(sample: Sample, workers: Sequence[Worker], samples: int) -> Spread:
+def _queued(sample: Sample, longest: int) -> Spread:
     """Return mean and maximum of the queue."""
-    tallies = [worker.decode if samples else worker.prefill for worker in workers]
-    longest = max((tally.longest_queue for tally in tallies), default=0)
     return Spread(_ratio(sample.queued, sample.lines) or 0.0, float(longest))
 
 
@@ -173,9 +166,8 @@ def _context(sample: Sample) -> Spread | None:
     )
 
 
-def _running(cells: Sequence[Cell], peak: int) -> Spread:
+def _running(cells: Sequence[Cell], total: Cell, peak: int) -> Spread:
     """Return the spread of running requests; the peak is that of all lines."""
-    total = sum_cells(cells)
     if not total.lines:
         return Spread(0.0, float(peak))
     levels = {round(cell.running / cell.lines): 0 for cell in cells}

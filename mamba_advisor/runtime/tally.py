@@ -226,10 +226,11 @@ class Tally:
         as busy as one full of many short ones, and leaving it out would make the
         average context too small.
         """
+        floor = self.floor
         return [
             cell
             for (code, is_full), cell in sorted(self.cells.items())
-            if is_full or bin_middle(code) >= self.floor
+            if is_full or bin_middle(code) >= floor
         ]
 
 

@@ -81,24 +81,27 @@ class Timeline:
         at.new_tokens += new
         at.cached_tokens += cached
 
-    def _slice(self, second: float, stamp: str) -> _Slice:
-        """Return the slice at *second*, doubling the width until it is one of 120."""
+    def reach(self, second: float) -> None:
+        """Double the width until *second* of the run lies in one of 120 slices."""
         while second >= self.width_s * SLICES:
             self.width_s *= 2
             halved: dict[int, _Slice] = {}
             for index, old in sorted(self._slices.items()):
                 halved.setdefault(index // 2, _Slice()).add(old)
             self._slices = halved
+
+    def _slice(self, second: float, stamp: str) -> _Slice:
+        self.reach(second)
         index = int(second / self.width_s)
         found = self._slices.get(index)
         if found is None:
             found = self._slices[index] = _Slice(stamp)
         return found
 
-    def merge(self, other: Timeline) -> None:
-        """Lay *other* over this timeline, beginning with beginning."""
+    def merge(self, other: Timeline, offset_s: float) -> None:
+        """Add *other*, which begins *offset_s* seconds after this timeline."""
         for index, theirs in sorted(other._slices.items()):
-            self._slice(index * other.width_s, theirs.stamp).add(theirs)
+            self._slice(offset_s + index * other.width_s, theirs.stamp).add(theirs)
 
     def buckets(self) -> tuple[Bucket, ...]:
         """Return the slices with decode lines, in order, as means per worker."""

@@ -10,7 +10,6 @@ from typing import Literal, TypeAlias
 from mamba_advisor.runtime.tally import (
     Cell,
     Pressure,
-    sum_cells,
 )
 
 HotPool: TypeAlias = Literal["state", "kv"]
@@ -108,6 +107,7 @@ class Events:
 
 def judge(
     cells: Sequence[Cell],
+    total: Cell,
     limits: Limits,
     events: Events,
     wording: Wording = DECODE_LINES,
@@ -116,6 +116,7 @@ def judge(
 
     Args:
         cells: The decode lines that count, by running requests.
+        total: The sums over them.
         limits: What the boot says about admission.
         events: Retractions and failed allocations.
         wording: What the lines are, where they are no log lines.
@@ -123,7 +124,6 @@ def judge(
     Returns:
         The pool and why; None and why not where neither is short.
     """
-    total = sum_cells(cells)
     found = _sort_out(cells, limits)
     if events.state_exhausted:
         return "state", (
@@ -149,7 +149,7 @@ def judge(
     return None, why
 
 
-def judge_filling(cells: Sequence[Cell]) -> tuple[HotPool | None, str]:
+def judge_filling(total: Cell) -> tuple[HotPool | None, str]:
     """Decide from prefill lines alone which pool will be full first.
 
     Before the first decode line the server is still taking requests in.  Where
@@ -157,12 +157,11 @@ def judge_filling(cells: Sequence[Cell]) -> tuple[HotPool | None, str]:
     stop admission.
 
     Args:
-        cells: The prefill lines, by running requests.
+        total: The sums over all prefill lines.
 
     Returns:
         The pool and why; None and an empty sentence where it is too early to say.
     """
-    total = sum_cells(cells)
     waiting = any(key[0] for key in total.pressures)
     if not waiting or not total.kv or not total.state:
         return None, ""

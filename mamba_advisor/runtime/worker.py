@@ -6,23 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from mamba_advisor.facts import Rank, Value
-from mamba_advisor.runtime.lines import (
-    Line,
-    RowTable,
-    line_of,
-    line_of_row,
-    number_of,
-)
-from mamba_advisor.runtime.tally import Tally
-
-SAMPLED_ALL = 4096
-"""Decode lines at the start of a run that are all looked at one by one."""
-
-SAMPLED_EVERY = 16
-"""From then on every sixteenth is, in the order of the log.
-
-Neighbouring lines differ little: requests live for many of them.
-"""
+from mamba_advisor.runtime.lines import Line, line_of, number_of
+from mamba_advisor.runtime.stream import Stream
 
 
 def worker_name(rank: Rank) -> str:
@@ -42,14 +27,15 @@ class Worker:
         "decode",
         "new_tokens",
         "prefill",
-        "seen",
         "speaker",
-        "tables",
     )
 
     def __init__(self) -> None:
         self.speaker: int | None = None
         """The TP rank that is listened to, −1 without a tag."""
+
+        self.before_ready = 0
+        """Decode lines from before the server was ready."""
 
         self._retractions: Counter[int] = Counter()
         """TP rank -> retraction lines; every rank prints each event."""
@@ -57,19 +43,19 @@ class Worker:
         self._retracted: Counter[int] = Counter()
         """TP rank -> retracted requests."""
 
-        self.before_ready = 0
-        """Decode lines from before the server was ready."""
-
         self.clear()
 
     def clear(self) -> None:
         """Forget all batch lines."""
-        self.decode = Tally()
-        self.prefill = Tally()
+        self.decode = Stream()
+        self.prefill = Stream()
         self.new_tokens = 0
         self.cached_tokens = 0
-        self.seen = 0
-        self.tables: dict[tuple[str, ...], RowTable] = {}
+
+    @property
+    def has_spoken(self) -> bool:
+        """Whether there is a batch line."""
+        return bool(self.decode.seen or self.prefill.seen)
 
     def listens_to(self, tp: int) -> bool:
         """Return whether the batch lines of TP rank *tp* count.
@@ -84,57 +70,31 @@ class Worker:
             self.speaker = tp
         return tp == self.speaker
 
-    def add_decode(self, facts: Mapping[str, Value]) -> Line | None:
-        """Count one decode line and return it, None without running requests."""
+    def add(self, event: str, facts: Mapping[str, Value]) -> Line | None:
+        """Count one decode or prefill line.
+
+        Returns:
+            The line; None where it does not say how many requests run.
+        """
+        if event == "prefill":
+            self.new_tokens += number_of(facts, "new_tokens") or 0
+            self.cached_tokens += number_of(facts, "cached_tokens") or 0
         line = line_of(facts)
-        if line is None:
-            return None
-        self.decode.count(line)
-        if self.seen < SAMPLED_ALL:
-            self.decode.sample(line)
-        elif self.seen % SAMPLED_EVERY == 0:
-            self.decode.sample(line, SAMPLED_EVERY)
-        self.seen += 1
+        if line is not None:
+            (self.decode if event == "decode" else self.prefill).add(line)
         return line
 
     def add_rows(
-        self, rows: Sequence[tuple[bytes, ...]], fields: tuple[str, ...]
+        self, event: str, rows: Sequence[tuple[bytes, ...]], fields: tuple[str, ...]
     ) -> None:
-        """Count decode lines that a scan has matched."""
-        table = self.tables.get(fields)
-        if table is None:
-            table = self.tables[fields] = RowTable(fields)
-        table.add(rows)
-        every = max(0, SAMPLED_ALL - self.seen)
-        first = every + -(self.seen + every) % SAMPLED_EVERY
-        for row in rows[:every]:
-            self.decode.sample(line_of_row(row, fields))
-        for row in rows[first::SAMPLED_EVERY]:
-            self.decode.sample(line_of_row(row, fields), SAMPLED_EVERY)
-        self.seen += len(rows)
-        if table.is_full:
-            self._drain(table)
-
-    def _drain(self, table: RowTable) -> None:
-        for line, count in table.drain():
-            self.decode.count(line, count)
-
-    def settle(self) -> None:
-        """Move everything that waits in tables into the sums."""
-        for table in self.tables.values():
-            self._drain(table)
-
-    def add_prefill(self, facts: Mapping[str, Value]) -> tuple[int, int]:
-        """Count one prefill line and return its new and cached prompt tokens."""
-        line = line_of(facts)
-        new = number_of(facts, "new_tokens") or 0
-        cached = number_of(facts, "cached_tokens") or 0
-        if line is not None:
-            self.prefill.count(line)
-            self.prefill.sample(line)
-        self.new_tokens += new
-        self.cached_tokens += cached
-        return new, cached
+        """Count decode or prefill lines that a scan has matched."""
+        if event == "decode":
+            self.decode.add_rows(rows, fields)
+            return
+        self.new_tokens += _sum(rows, fields, "new_tokens")
+        self.cached_tokens += _sum(rows, fields, "cached_tokens")
+        if "running" in fields:
+            self.prefill.add_rows(rows, fields)
 
     def add_retraction(self, tp: int, facts: Mapping[str, Value]) -> None:
         """Count one retraction line of TP rank *tp*."""
@@ -150,26 +110,31 @@ class Worker:
 
     def mark_ready(self) -> None:
         """Set aside what came before the server was ready: its own warm-up."""
-        self.settle()
-        self.before_ready += self.decode.lines
+        self.before_ready += self.decode.seen
         self.clear()
         self._retractions.clear()
         self._retracted.clear()
 
     def merge(self, other: Worker) -> None:
         """Add the sums of *other*, the same worker in another part of the log."""
-        other.settle()
         if self.speaker is not None and other.speaker is not None:
             if self.speaker < other.speaker:
                 return
             if other.speaker < self.speaker:
                 self.clear()
         self.speaker = self.speaker if other.speaker is None else other.speaker
-        self.decode.add(other.decode)
-        self.prefill.add(other.prefill)
+        self.decode.merge(other.decode)
+        self.prefill.merge(other.prefill)
         self.new_tokens += other.new_tokens
         self.cached_tokens += other.cached_tokens
-        self.seen += other.seen
         self.before_ready += other.before_ready
         self._retractions.update(other._retractions)
         self._retracted.update(other._retracted)
+
+
+def _sum(rows: Sequence[tuple[bytes, ...]], fields: tuple[str, ...], name: str) -> int:
+    """Return the sum of the counts *name* over *rows*."""
+    if name not in fields:
+        return 0
+    place = fields.index(name)
+    return sum(int(row[place] or 0) for row in rows)
