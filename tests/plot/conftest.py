@@ -1,0 +1,180 @@
+"""A real browser, driven through a pipe: no package for it, no port, no network."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-dev-shm-usage",
+    "--disable-extensions",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--no-first-run",
+    "--remote-debugging-pipe",
+)
+TIMEOUT_S = 60
+
+
+class Browser:
+    """Chromium with one page, spoken to in the DevTools protocol.
+
+    Messages are JSON, each ended by a zero byte, on file descriptors 3 and 4.
+    """
+
+    def __init__(self, program: str, profile: Path) -> None:
+        theirs_in, self._out = os.pipe()
+        self._in, theirs_out = os.pipe()
+        wired = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
+        flags = (*FLAGS, f"--user-data-dir={profile}", "about:blank")
+        self._process = subprocess.Popen(
+            ["sh", "-c", wired, "sh", program, *flags],
+            pass_fds=(theirs_in, theirs_out),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(theirs_in)
+        os.close(theirs_out)
+        self._received = b""
+        self._number = 0
+        self._session = ""
+        self.complaints: list[str] = []
+        """Console errors, uncaught exceptions, and requests that went anywhere."""
+        targets = self.call("Target.getTargets")["targetInfos"]
+        page = next(target for target in targets if target["type"] == "page")
+        attached = self.call(
+            "Target.attachToTarget", targetId=page["targetId"], flatten=True
+        )
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """Call *method* and return its result."""
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._out, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._next()
+            if answer.get("id") == self._number:
+                assert "error" not in answer, answer
+                result: dict[str, Any] = answer["result"]
+                return result
+
+    def open(self, path: Path, *, width: int, height: int = 900, dark: bool) -> None:
+        """Show the file *path* in a window of *width* pixels."""
+        self.complaints.clear()
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        scheme = {
+            "name": "prefers-color-scheme",
+            "value": "dark" if dark else "light",
+        }
+        self.call("Emulation.setEmulatedMedia", media="", features=[scheme])
+        self.call("Page.navigate", url=path.as_uri())
+        deadline = time.monotonic() + TIMEOUT_S
+        while self.run("document.readyState + location.href") != (
+            f"complete{path.as_uri()}"
+        ):
+            assert time.monotonic() < deadline, "the page does not load"
+            time.sleep(0.02)
+
+    def run(self, script: str) -> Any:
+        """Return what *script* comes to, as JSON knows it."""
+        answer = self.call(
+            "Runtime.evaluate",
+            expression=script,
+            returnByValue=True,
+            awaitPromise=True,
+            userGesture=True,
+        )
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    def move(self, x: float, y: float) -> None:
+        """Move the mouse to a place of the window."""
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def press(self, key: str) -> None:
+        """Press and release a key, named as in ``KeyboardEvent.key``."""
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+
+    def picture(self) -> bytes:
+        """Return the whole page as PNG."""
+        shot = self.call(
+            "Page.captureScreenshot", format="png", captureBeyondViewport=True
+        )
+        return base64.b64decode(shot["data"])
+
+    def close(self) -> None:
+        """End the program."""
+        os.close(self._out)
+        os.close(self._in)
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _next(self) -> dict[str, Any]:
+        """Return the next message, and note what the page complains of."""
+        while b"\0" not in self._received:
+            ready, _, _ = select.select([self._in], [], [], TIMEOUT_S)
+            assert ready, "the browser does not answer"
+            block = os.read(self._in, 1 << 20)
+            assert block, "the browser has ended"
+            self._received += block
+        line, _, self._received = self._received.partition(b"\0")
+        message: dict[str, Any] = json.loads(line)
+        self._note(message.get("method", ""), message.get("params", {}))
+        return message
+
+    def _note(self, method: str, params: dict[str, Any]) -> None:
+        if method == "Runtime.exceptionThrown":
+            self.complaints.append(str(params["exceptionDetails"]))
+        elif method == "Runtime.consoleAPICalled":
+            self.complaints.append(f"console.{params['type']}: {params['args']}")
+        elif method == "Log.entryAdded":
+            self.complaints.append(str(params["entry"]))
+        elif method == "Network.requestWillBeSent":
+            url = params["request"]["url"]
+            if not url.startswith(("file:", "data:")):
+                self.complaints.append(f"asks for {url}")
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Return a browser; skip where this machine has none."""
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
+        pytest.skip("needs Chromium (on Debian: apt-get install chromium)")
+    started = Browser(program, tmp_path_factory.mktemp("profile"))
+    yield started
+    started.close()
