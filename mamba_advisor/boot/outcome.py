@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mamba_advisor.boot import pick
 from mamba_advisor.boot.model import Failure, Note
 from mamba_advisor.boot.phase import Phase
@@ -83,6 +85,7 @@ class FailureWatch:
         """The main process said that a child died: nothing of this start follows."""
 
         self._weight = -1
+        self._named = False
         self._late: list[Reading] = []
 
     @property
@@ -101,8 +104,11 @@ class FailureWatch:
             phase: Where the boot stood, see `Failure.phase`.
         """
         if ready:
-            if len(self._late) < MAX_LATE:
+            if reading.event != "failure-cause" and len(self._late) < MAX_LATE:
                 self._late.append(reading)
+            return
+        if reading.event == "failure-cause":
+            self._name_cause(reading)
             return
         if reading.event == "failure-child":
             self.dead = True
@@ -126,6 +132,15 @@ class FailureWatch:
             pick.size(reading, "slot_bytes"),
             PLACES.get(kind) or (known.phase if known is not None else phase),
         )
+
+    def _name_cause(self, reading: Reading) -> None:
+        """Say with the first error below a traceback what the exception was."""
+        if self.failure is None or self._weight != WRAPPERS["failure-exception"]:
+            return
+        if not self.dead and not self._named:
+            self._named = True
+            message = reading.text
+            self.failure = replace(self.failure, message=message, line=reading.line)
 
     def notes(self) -> tuple[Note, ...]:
         """Return a note on what went wrong after the server was ready."""

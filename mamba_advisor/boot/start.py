@@ -228,8 +228,11 @@ class StartDraft:
             self.feed(reading)
 
     def hold(self, reading: Reading) -> None:
-        """Keep a doubtful line: it counts only where no good line says the same."""
-        if len(self.doubtful) >= MAX_DOUBTFUL:
+        """Keep a doubtful line: it counts only where no good line says the same.
+
+        A line that is reworded as well, or torn in its last number, never counts.
+        """
+        if reading.edited or len(self.doubtful) >= MAX_DOUBTFUL:
             return
         known = (one for one in self.doubtful if one.rank == reading.rank)
         if sum(one.event == reading.event for one in known) < MAX_REPEATS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from mamba_advisor.batch import Batch
 from mamba_advisor.boot.builder import BootBuilder
 from mamba_advisor.boot.model import Boot, Source
 from mamba_advisor.boot.start import MAX_NOTICES, MAX_RANKS, MAX_TEXTS
@@ -78,6 +79,9 @@ def test_a_million_batch_lines_cost_no_memory(say: Say) -> None:
 
         def feed(self, reading: Reading) -> None:
             Collector.seen += 1
+
+        def feed_batch(self, batch: Batch) -> None:
+            Collector.seen += len(batch.rows)
 
         def evidence(
             self,

@@ -255,3 +255,30 @@ def test_edited_and_joined_lines_are_noted(say: Say, boots_of: BootsOf) -> None:
     assert {"edited-lines": (1,), "joined-lines": (2,)} == {
         note.code: note.lines for note in boot.notes
     }
+
+
+def test_unknown_exception_is_named(say: Say, boots_of: BootsOf) -> None:
+    """The first error below a traceback says what no pattern knows."""
+    (boot,) = boots_of(
+        [
+            say("failure-cause", text="ValueError: a client's request"),
+            say("failure-exception"),
+            say("failure-cause", text="TypeError: copy_() takes a tensor"),
+            say("failure-cause", text="ConnectionError: peer is gone"),
+            say("failure-child"),
+        ]
+    )
+
+    assert boot.failure
+    assert ("scheduler-exception", "TypeError: copy_() takes a tensor", 3) == (
+        boot.failure.kind,
+        boot.failure.message,
+        boot.failure.line,
+    )
+
+
+def test_error_of_a_serving_server_is_no_failure(say: Say, boots_of: BootsOf) -> None:
+    """An error line alone, while the server serves, says nothing of the boot."""
+    (boot,) = boots_of([say("ready"), say("failure-cause", text="ValueError: x")])
+
+    assert ("ready", None, ()) == (boot.outcome, boot.failure, boot.notes)
