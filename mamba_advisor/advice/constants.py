@@ -47,6 +47,11 @@ class Hypothesis:
     read: bool = False
     """The log prints them as integers, or the user gave the model's config."""
 
+    beside: int = 0
+    """Bytes that the budget pays for a token beside `token`: a sparse index, or a
+    share of sliding-window rows.
+    """
+
 
 @dataclass(frozen=True, slots=True)
 class Printed:

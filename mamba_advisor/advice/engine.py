@@ -84,6 +84,8 @@ def advise_situation(
     now = situation.concurrency.sustained
     if now is None:
         now = situation.concurrency.effective
+    if now is None and situation.today is not None:
+        now = situation.today.concurrency
     return Advice(
         boot=boot,
         workload=situation.workload,

@@ -57,7 +57,7 @@ def of_config(
 
 
 def _hypothesis(sized: ModelBytes, why: str, *, read: bool = False) -> Hypothesis:
-    token = sized.full_kv_bytes_per_token or sized.kv_bytes_per_token
+    token = sized.printed_kv_bytes_per_token
     return Hypothesis(
         slot=sized.state_bytes_per_slot,
         conv=sized.conv_bytes_per_slot,
@@ -66,6 +66,7 @@ def _hypothesis(sized: ModelBytes, why: str, *, read: bool = False) -> Hypothesi
         draft_token=None,
         source=why,
         read=read,
+        beside=sized.kv_bytes_per_token - token,
     )
 
 

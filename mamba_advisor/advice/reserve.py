@@ -58,8 +58,8 @@ def candidates(
         printout: K, T and the limit in force as printed; K is known.
 
     Returns:
-        The printed S; else the rule's where strategy, radix cache and overlap are
-        known and the limit agrees; else whatever fits the limit; else what the
+        The printed S; else the rule's where the strategy is known and the limit
+        agrees; else whatever fits the limit; else what the
         release can have at all.
     """
     slots, limit = printout.slots or 0, printout.limit
@@ -67,12 +67,7 @@ def candidates(
     if isinstance(printed, int) and printed > 0:
         return (printed,)
     by_rule = ruled(version, settled.booted)
-    known = all(
-        settled.states(name)
-        for name in ("mamba_radix_cache_strategy", "disable_radix_cache")
-    )
-    if not since(version, "0.5.7"):
-        known = True
+    known = settled.states("mamba_radix_cache_strategy") or not since(version, "0.5.7")
     others = _other_limits(settled, printout.tokens)
     if by_rule is not None and known:
         near: tuple[int, ...] = (by_rule,)

@@ -255,8 +255,9 @@ def _figures(
     draft = evidence.printed.draft_token
     exact = hypothesis.draft_token if hypothesis else None
     own = exact or (draft.value if draft else None)
+    beside = hypothesis.beside if hypothesis else 0
     cell = drafts.charged_bytes(
-        version, token, own, charged=charged, dcp_size=problem.dcp_size
+        version, token + beside, own, charged=charged, dcp_size=problem.dcp_size
     )
     shares = stages.shares_of(evidence.boot, evidence.rank, version)
     paid, cells = shares.slot(slot), shares.cells(cell)
