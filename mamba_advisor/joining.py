@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from mamba_advisor.pattern import Entry, Hit
 from mamba_advisor.prefix import Spoken
+from mamba_advisor.server_args import is_closed
 
 MAX_PARTS = 5
 """Physical lines that one line may have been broken into."""
@@ -69,9 +70,9 @@ class Join:
         self.looks_like = ""
         """Event that it is reported as when nothing reads it."""
 
-        self.is_arguments = any(
-            entry.event == "server-args" and not entry.edited for entry, _ in hits
-        )
+        self.is_arguments = text.startswith("server_args=") and not is_closed(text)
+        """It is a wrapped ``server_args=``."""
+
         self._texts = [text]
 
     def accepts(self, spoken: Spoken) -> bool:
@@ -109,9 +110,19 @@ class Join:
             else:
                 yield from (spaced, torn)
 
-    def take(self, number: int, text: str, hits: Hits) -> None:
-        """Take the lines up to *number* into the line, which is *text* now."""
-        self.text, self.hits, self._texts = text, hits, [text]
+    def take(
+        self, number: int, text: str, hits: Hits, texts: Sequence[str] = ()
+    ) -> None:
+        """Take the lines up to *number* into the line.
+
+        Args:
+            number: The last line's.
+            text: The line now.
+            hits: What patterns read from it.
+            texts: All ways to join that are still open, when *text* may be wrong.
+        """
+        self.text, self.hits = text, hits
+        self._texts = list(texts or [text])[:MAX_TEXTS]
         self.joined = number - self.first.number
         self.kept = []
 
@@ -134,22 +145,34 @@ class Join:
         ]
         if not crossing:
             return False
-        if any(entry.edited for entry, _ in self.hits):
+        if all(entry.edited for entry, _ in self.hits):
             return True
         return count_facts(crossing) > count_facts(self.hits)
 
-    def adds(self, hits: Hits, rest: Hits) -> bool:
-        """Return whether a joined edited text says more than its parts do alone.
+    def adds(self, hits: Hits, rest: Hits) -> int:
+        """Return how many facts a joined edited text has that its parts have not.
 
         Args:
             hits: What edited patterns read from the joined text.
             rest: What they read from the last part.
+
+        Returns:
+            0 also when it lacks a fact that the parts have.
         """
-        events = {entry.event for entry, _ in self.hits} or {self.looks_like}
-        return any(
-            _facts(hits, event) > _facts(self.hits, event) | _facts(rest, event)
-            for event in events
+        return max(
+            (
+                len(joined - parts)
+                for event in self.events
+                if (joined := _facts(hits, event))
+                >= (parts := _facts(self.hits, event) | _facts(rest, event))
+            ),
+            default=0,
         )
+
+    @property
+    def events(self) -> set[str]:
+        """What the line says, or seems to be about."""
+        return {entry.event for entry, _ in self.hits} or {self.looks_like}
 
 
 def count_facts(hits: Hits) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 
@@ -21,8 +22,8 @@ SIZING_EVENTS = frozenset(
 SHORTEST_KEY = 8
 """Anchors shorter than this are no key words."""
 
-LONGEST_LEAD = 40
-"""Characters that may stand before the key words of an unknown wording."""
+LEAD = r"(?:[\w-]{1,20} ){0,2}"
+"""What may stand before the key words of an unknown wording: a label."""
 
 
 class Matcher:
@@ -90,11 +91,12 @@ class Matcher:
         """
         phrases = [key for key in keys if " " in key.strip()]
         for anchor in (*anchors, *phrases):
-            lead = text[: text.find(anchor)]
-            if len(anchor) < SHORTEST_KEY or len(lead) > LONGEST_LEAD:
-                continue
             event = (self._exact.get(anchor) or self._edited[anchor])[0].event
-            if event in SIZING_EVENTS and not set(lead) & set("\"'(=?/"):
+            if (
+                event in SIZING_EVENTS
+                and len(anchor) >= SHORTEST_KEY
+                and re.fullmatch(LEAD, text[: text.find(anchor)])
+            ):
                 return event if any(char.isdigit() for char in text[:300]) else ""
         return ""
 

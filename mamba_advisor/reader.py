@@ -11,13 +11,17 @@ from typing import Any
 
 from mamba_advisor.catalog import Catalog
 from mamba_advisor.facts import Reading, Value
-from mamba_advisor.joining import Join, Part
+from mamba_advisor.joining import Hits, Join, Part
 from mamba_advisor.logfile import RawLog, iter_lines, open_log
 from mamba_advisor.matching import Matcher
 from mamba_advisor.merging import MAX_EXCERPT, merge
 from mamba_advisor.prefix import Spoken, peel
+from mamba_advisor.server_args import is_closed
 from mamba_advisor.tables import Table
 from mamba_advisor.trust import Trust
+
+VAGUE = frozenset({"server-args"})
+"""Events whose edited wording also fits the second half of other lines."""
 
 MAX_MESSAGE = 65536
 """Characters of a message that patterns see."""
@@ -115,9 +119,10 @@ class LineReader:
         anchors = matcher.anchors(text)
         hits = matcher.exact(text, part.number, anchors) if anchors else []
         join = Join(part, text, hits)
+        read = {entry.anchor for entry, _ in hits}
+        unread = [anchor for anchor in anchors if anchor not in read]
         if hits:
-            is_open = join.is_arguments and text.rstrip()[-1:] not in ")}"
-            if is_open or any(hit.may_go_on for _, hit in hits):
+            if join.is_arguments or _may_go_on(hits) or self._is_torn(spoken, unread):
                 self._join = join
             else:
                 self._emit_all(join, found)
@@ -128,7 +133,12 @@ class LineReader:
             event = matcher.announced(text, anchors, keys) if anchors or keys else ""
             if event and not self.trust.doubts(spoken, event, 0):
                 join.looks_like = event
-        if join.hits or join.looks_like or self._may_be_torn(spoken, anchors):
+        if (
+            join.hits
+            or join.looks_like
+            or self._is_torn(spoken, anchors)
+            or matcher.is_beginning(text)
+        ):
             self._join = join
 
     def _take_row(self, part: Part, found: list[Reading]) -> bool:
@@ -139,14 +149,14 @@ class LineReader:
             self._emit_all(Join(part, row, hits), found)
         return bool(rows)
 
-    def _may_be_torn(self, spoken: Spoken, anchors: list[str]) -> bool:
-        """Return whether an unread line may be the beginning of a broken one."""
+    def _is_torn(self, spoken: Spoken, unread: list[str]) -> bool:
+        """Return whether a line starts with an anchor whose patterns do not read it."""
         text = spoken.message
-        for anchor in anchors:
+        for anchor in unread:
             at = text.find(anchor)
             if not at or self.trust.is_lead(spoken, text[:at]):
                 return True
-        return self._matcher.is_beginning(text)
+        return False
 
     def _continue(self, part: Part, found: list[Reading]) -> bool:
         """Add a line to the open one; return False when it starts something else."""
@@ -164,16 +174,19 @@ class LineReader:
             hits = self._matcher.exact(text, number)
             if join.improves(hits, seam):
                 join.take(part.number, text, hits)
-                if not any(hit.may_go_on for _, hit in hits):
+                if not _may_go_on(hits):
                     self._close(found)
                 return True
-        if not join.hits or any(entry.edited for entry, _ in join.hits):
+        if all(entry.edited for entry, _ in join.hits):
             rest = self._matcher.edited(spoken.message, part.number)
-            for text, _ in texts:
-                hits = self._matcher.edited(text, number)
-                if join.adds(hits, rest):
-                    join.take(part.number, text, hits)
-                    return True
+            if any(entry.event not in {*join.events, *VAGUE} for entry, _ in rest):
+                return False
+            tried = [(self._matcher.edited(text, number), text) for text, _ in texts]
+            gains = [join.adds(hits, rest) for hits, _ in tried]
+            if any(gains):
+                hits, text = tried[gains.index(max(gains))]
+                join.take(part.number, text, hits, [text for text, _ in texts])
+                return True
         join.keep(part)
         return True
 
@@ -190,14 +203,15 @@ class LineReader:
             return
         text = texts[0][0]
         join.take(part.number, text, join.hits)
-        if part.spoken.message.rstrip()[-1:] in (")", "}"):
-            join.hits = self._matcher.exact(text, join.first.number)
+        if part.spoken.message.rstrip()[-1:] in (")", "}") and is_closed(text):
             self._close(found)
 
     def _close(self, found: list[Reading]) -> None:
         """Emit what the open line came to, and read its unused lines by themselves."""
         join, self._join = self._join, None
         assert join is not None
+        if join.is_arguments:
+            join.hits = self._matcher.exact(join.text, join.first.number)
         if join.hits:
             self._emit_all(join, found)
         elif join.looks_like and join.looks_like not in self._unknown:
@@ -248,6 +262,10 @@ class LineReader:
         if self._held is not None:
             found.append(self._held)
             self._held = None
+
+
+def _may_go_on(hits: Hits) -> bool:
+    return any(hit.may_go_on for _, hit in hits)
 
 
 def _reading(

@@ -76,6 +76,16 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
     return arguments
 
 
+def is_closed(text: str) -> bool:
+    """Return whether the printed object in *text* ends in it.
+
+    Args:
+        text: A line from ``server_args=`` on.
+    """
+    opened = re.search(r"[({]", text)
+    return opened is not None and _end_of_value(text, opened.start())[1]
+
+
 def _end_of_value(text: str, start: int) -> tuple[int, bool]:
     """Return where the value at *start* ends, and whether it is complete."""
     position, open_brackets = start, list[str]()

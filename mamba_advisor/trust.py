@@ -63,12 +63,13 @@ class _Speaker:
 class Trust:
     """What the lines so far tell about who speaks."""
 
-    __slots__ = ("_layers", "_speakers", "uses_prefix")
+    __slots__ = ("_is_serving", "_layers", "_speakers", "uses_prefix")
 
     def __init__(self) -> None:
         self.uses_prefix = False
         """A line with SGLang's time was seen."""
 
+        self._is_serving = False
         self._layers: set[str] = set()
         self._speakers: dict[str, _Speaker] = {}
 
@@ -81,16 +82,12 @@ class Trust:
         speaker = self._speaker(spoken.speaker)
         if spoken.is_stamped:
             self.uses_prefix = self.uses_prefix or spoken.stamp != ""
-            if speaker.phase != SERVING and len(self._layers) < MAX_SPEAKERS:
+            if not self._is_serving and len(self._layers) < MAX_SPEAKERS:
                 self._layers.add(spoken.layers)
             speaker.in_traceback = speaker.in_frames = False
         if "Traceback" in spoken.message and re.match(_TRACEBACK, spoken.message):
             speaker.in_frames = True
-            speaker.in_traceback = (
-                spoken.is_stamped
-                or speaker.in_traceback
-                or (not self.uses_prefix or speaker.phase != SERVING)
-            )
+            speaker.in_traceback |= spoken.is_stamped
         elif speaker.in_frames and not spoken.is_stamped:
             if spoken.is_indented:
                 return True
@@ -107,18 +104,20 @@ class Trust:
         """
         if start and not self.is_lead(spoken, spoken.message[:start]):
             return True
-        speaker = self._speaker(spoken.speaker)
-        if speaker.phase != SERVING:
+        phase = self._speaker(spoken.speaker).phase
+        if not self._is_serving or (phase == FRESH and not self.uses_prefix):
             return False
-        if spoken.is_glued:
-            return True
+        if self.uses_prefix and spoken.layers not in self._layers:
+            return True  # no collector of this log wrote it
+        if phase in (BOOTING, BOOTED):
+            return False
         is_failure = event.startswith("failure-") or event == "runtime-exhausted"
-        if spoken.is_stamped:
-            is_news = event in START_EVENTS or event in RUN_EVENTS or is_failure
-            return spoken.layers not in self._layers or not (
-                is_news or event.startswith("notice-")
-            )
-        return self.uses_prefix and not (is_failure and speaker.in_traceback)
+        if not spoken.is_stamped:
+            is_error = is_failure and self._speaker(spoken.speaker).in_traceback
+            return self.uses_prefix and not is_error
+        is_news = is_failure or event in START_EVENTS or event in RUN_EVENTS
+        is_news = is_news or event.startswith("notice-") or phase == FRESH
+        return spoken.is_glued or not is_news
 
     def advance(self, spoken: Spoken, event: str) -> None:
         """Note that a reading without doubt says *event*."""
@@ -130,7 +129,7 @@ class Trust:
         elif event == "ready" or (
             event in ("decode", "prefill") and speaker.phase != BOOTING
         ):
-            speaker.phase = SERVING
+            self.serve(spoken.speaker)
 
     def serve(self, name: str = "") -> None:
         """Note that the speaker *name* serves requests from here on.
@@ -138,6 +137,7 @@ class Trust:
         For scanners that do not hand batch lines to the reader.
         """
         self._speaker(name).phase = SERVING
+        self._is_serving = True
 
     @staticmethod
     def is_lead(spoken: Spoken, lead: str) -> bool:
