@@ -208,7 +208,12 @@ def advise_boot(source: str, boot: Boot, task: Task) -> Outcome:
         return Outcome(source, advice, "", FAILED_BOOT)
     try:
         require_pools(boot)
-    except (NotHybridError, TooLittleError) as error:
+    except NotHybridError as error:
+        return Outcome(source, advice, str(error), error.exit_code)
+    except TooLittleError as error:
+        if advice.recommendation is not None:
+            # A bare limit notice is enough to pin slots for a wanted concurrency.
+            return Outcome(source, advice, note=str(error))
         return Outcome(source, advice, str(error), error.exit_code)
     return Outcome(source, advice)
 

@@ -192,8 +192,13 @@ def _pinned(evidence: Evidence, given: Overrides) -> Calibration:
     slots = evidence.printout.slots
     assert slots is not None
     booted = evidence.settled.booted
-    booted = replace(booted, pin=slots * booted.attn_dp_size)
-    settled = replace(evidence.settled, booted=booted)
+    pin = slots * booted.attn_dp_size
+    planned = evidence.settled.planned
+    if given.pin is None and given.ratio is None:
+        planned = replace(planned, pin=pin)
+    settled = replace(
+        evidence.settled, booted=replace(booted, pin=pin), planned=planned
+    )
     pinned = replace(evidence, settled=settled)
     return _with_figures(pinned, given, _try_all(pinned), split_known=False)
 
