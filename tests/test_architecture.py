@@ -22,6 +22,7 @@ OWNERS = {
     "rich": ("cli/", "report/"),
     "fsspec": ("remote.py",),
     "distributed": ("fleet.py",),
+    "vl_convert": ("report/plot/png.py",),
 }
 """Third-party library -> the only places that may import it."""
 

@@ -10,9 +10,9 @@ import click
 
 from mamba_advisor.advice.model import Workload
 from mamba_advisor.advice.options import Overrides
-from mamba_advisor.cli.declared import PLOT_FORMATS
 from mamba_advisor.fleet import Task
 from mamba_advisor.report import Form
+from mamba_advisor.report.plot import FORMS, PlotForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Options:
     plot: str | None = None
     """Where the pictures go, ``"-"`` for standard output."""
 
-    plot_format: str = "svg"
+    plot_format: PlotForm = "svg"
     color: str = "auto"
     parsers: tuple[str, ...] = ()
     """Dialect files, by path."""
@@ -94,16 +94,17 @@ def _workload(rest: dict[str, Any]) -> Workload:
     )
 
 
-def _plot_format(plot: str | None, wanted: str | None) -> str:
+def _plot_format(plot: str | None, wanted: PlotForm | None) -> PlotForm:
     """Return the format of ``--plot`` *plot*: as *wanted*, else by its ending."""
     if plot is None and wanted:
         raise click.UsageError("--plot-format needs --plot.")
     if wanted or plot in {None, "-"}:
         return wanted or "svg"
     ending = plot.rpartition(".")[2].lower() if plot else ""
-    if ending not in PLOT_FORMATS:
-        raise click.BadParameter(
-            f"{plot!r} ends in none of .svg, .png, .html (or give --plot-format).",
-            param_hint="'--plot'",
-        )
-    return ending
+    for form in FORMS:
+        if ending == form:
+            return form
+    raise click.BadParameter(
+        f"{plot!r} ends in none of .svg, .png, .html (or give --plot-format).",
+        param_hint="'--plot'",
+    )

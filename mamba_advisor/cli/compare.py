@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mamba_advisor.cli.options import Command, advising
-from mamba_advisor.cli.show import comparison_page, first_status, judge, put
+from mamba_advisor.cli.show import comparison_page, first_status, judge, put, save_plot
 
 if TYPE_CHECKING:
     from mamba_advisor.cli.call import Options
@@ -39,5 +39,12 @@ def command(ctx: click.Context, options: Options, before: str, after: str) -> No
     statuses = [judge(outcome, options) for outcome in outcomes]
     old, new = (outcome.advice for outcome in outcomes)
     if old is not None and new is not None:
-        put(comparison_page(compare(old, new), options))
+        comparison = compare(old, new)
+        if options.plot is not None:
+            from mamba_advisor.report.plot import render_comparison_plot
+
+            picture = render_comparison_plot(comparison, options.plot_format)
+            save_plot(picture, options)
+        if options.plot != "-":
+            put(comparison_page(comparison, options))
     ctx.exit(first_status(statuses))

@@ -60,8 +60,8 @@ def say(message: str, label: str = "Error") -> None:
 
 def judge(outcome: Outcome, options: Options) -> int:
     """Say what is wrong with *outcome*, if anything; return its exit status."""
-    if outcome.note and not options.quiet:
-        say(f"{outcome.source}: {outcome.note}", "Note")
+    if outcome.note:
+        note(f"{outcome.source}: {outcome.note}", options)
     if outcome.error:
         say(outcome.error)
     if outcome.status or outcome.advice is None or options.require_concurrency is None:
@@ -94,7 +94,13 @@ def finish(
         for outcome in outcomes
         if outcome.advice is not None and _tells(outcome, options)
     ]
-    if advices or options.format == "json":
+    if advices and options.plot is not None:
+        from mamba_advisor.report.plot import render_plot
+
+        save_plot(render_plot(advices, options.plot_format), options)
+    if options.plot == "-":
+        pass  # the picture has taken stdout
+    elif advices or options.format == "json":
         put(page(advices, options))
     elif options.format == "flags":
         statuses.append(InputError.exit_code)
@@ -106,7 +112,15 @@ def _tells(outcome: Outcome, options: Options) -> bool:
     if options.format in {"json", "flags"} or not outcome.error:
         return True
     advice = outcome.advice
-    return advice is not None and (advice.is_plan or advice.boot.runtime is not None)
+    if advice is None:
+        return False
+    shown = (
+        advice.boot.runtime,
+        advice.concurrency.effective,
+        advice.state_pool,
+        advice.kv_pool if advice.hybrid else None,
+    )
+    return advice.is_plan or any(part is not None for part in shown)
 
 
 def page(advices: Sequence[Advice], options: Options, descriptor: int = 1) -> str:
@@ -142,6 +156,31 @@ def comparison_page(comparison: Comparison, options: Options) -> str:
         color=wants_color(options.color),
         unicode=_draws(),
     )
+
+
+def save_plot(picture: bytes, options: Options) -> None:
+    """Write *picture* where ``--plot`` wants it.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    if options.plot == "-":
+        sys.stdout.buffer.write(picture)
+        sys.stdout.flush()
+        return
+    assert options.plot is not None
+    try:
+        with open(options.plot, "wb") as file:
+            file.write(picture)
+    except OSError as error:
+        raise InputError(f"{options.plot!r}: {error.strerror}") from error
+    note(f"pictures are in {options.plot}", options)
+
+
+def note(message: str, options: Options) -> None:
+    """Say *message* on stderr, unless the user wants to hear errors only."""
+    if not options.quiet:
+        say(message, "Note")
 
 
 def put(text: str) -> None:
