@@ -40,9 +40,8 @@ def boot_of(
 ) -> Boot:
     """Return a boot whose pools print what *model* makes of `SLOTS` and `TOKENS`."""
     rows = SLOTS + 1
-    full = model.full_kv_bytes_per_token
-    token = model.kv_bytes_per_token if full is None else full
-    kv = KvPool(TOKENS, printed((TOKENS + page) * token, 11), lines=(11,))
+    pages = (TOKENS + page) // model.min_page_size
+    kv = KvPool(TOKENS, printed(pages * model.printed_page_bytes, 11), lines=(11,))
     state = StatePool(
         SLOTS,
         printed(rows * model.conv_bytes_per_slot, 10),
@@ -205,15 +204,20 @@ def test_stage_of_the_binding_rank() -> None:
     assert 4 * 2048 == found.token_bytes
 
 
-def test_missing_page_is_a_contradiction() -> None:
-    """GLM-5.3 forces 1 024 tokens a page, whatever the log states of it."""
+def test_forced_page_is_known() -> None:
+    """GLM-5.3: 977 pages of 11 · (1 024 · 1 024 B + 64 rows of 132 B).
+
+    The index is stored at 8.25 B a token and priced at 9 B.
+    """
     config = PUBLISHED["zai-org/GLM-5.3-Flash"]
     model = measure(config, Launch(tp_size=8))
 
     found = match_geometry(config, boot_of(model, {"tp_size": 8}, page=1024))
 
     assert found.fits
-    assert 1024 + TOKENS == found.checks[-1].rows
+    kv = found.checks[-1]
+    assert (977, 11 * (1024 * 1024 + 64 * 132)) == (kv.rows, kv.each)
+    assert 11_363 == found.model.kv_bytes_per_token
 
 
 def test_nothing_printed_is_nothing_matched() -> None:
@@ -268,3 +272,14 @@ def test_hostile_settings_do_not_crash() -> None:
     }
 
     assert match_geometry(QWEN35, boot_of(model, settings)).fits
+
+
+def test_compressed_index_is_not_in_the_pool_line() -> None:
+    """Qwen4-Exp: K and V are 24 576 B a token, the price is 25 344 B."""
+    config = PUBLISHED["Qwen/Qwen3.8-Flash-Next"]
+    model = measure(config, Launch())
+
+    found = match_geometry(config, boot_of(model, {"page_size": 64}, page=64))
+
+    assert found.fits
+    assert (24_576, 25_344) == (found.token_bytes, found.model.kv_bytes_per_token)

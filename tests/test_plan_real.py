@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from mamba_advisor.intake import read_log
 from mamba_advisor.measured import UNITS, Measured
-from mamba_advisor.plan import Plan, PlanOptions, make_plan
+from mamba_advisor.modelconfig.published import all_published
+from mamba_advisor.plan import Plan, PlanOptions, make_plan, match_geometry
 from mamba_advisor.sizing import PoolSizes, is_capped, rest_interval, solve
 from mamba_advisor.sizing.releases import since
 
@@ -220,3 +222,46 @@ def test_pools_lie_in_the_plans_interval(boots: list[Recorded]) -> None:
                 wrong[boot.name, name] = (truth, ends)
 
     assert {} == wrong
+
+
+def test_config_fits_every_recorded_log(boots: list[Recorded]) -> None:
+    """Read as a log, every recorded boot fits its model's config, all figures."""
+    wrong = {}
+    for boot in boots:
+        (read,) = read_log(boot.log.splitlines())
+        match = match_geometry(boot.config, read)
+        if not match.fits or match.inferred or len(match.checks) < 3:
+            wrong[boot.name] = (match.contradiction, match.inferred)
+
+    assert {} == wrong
+
+
+@pytest.mark.parametrize(
+    ("log", "model", "inferred"),
+    [
+        ("001-qwen35-9b-2x4090-tp2", "Qwen/Qwen3.5-9B", ()),
+        ("002-lfm2-shortconv-bench-one-batch", "LiquidAI/LFM2-700M", ()),
+        ("003-ling3-flash-fin-dgx-spark", "inclusionAI/Ling-3.0-flash", ()),
+        ("004-ling3-tiny-dgx-spark", "inclusionAI/Ling-3.0-tiny", ()),
+        ("007-qwen38-27b-fp8-h100", "Qwen/Qwen3.8-27B", ()),
+        # Its arguments are prose; two nodes of one GPU each.
+        (
+            "009-qwen38-flash-next-2x-spark-tp2",
+            "Qwen/Qwen3.8-Flash-Next",
+            ("the log does not state it: --tp-size 2 fits the figures",),
+        ),
+    ],
+)
+def test_config_fits_published_logs(
+    shared: Path, log: str, model: str, inferred: tuple[str, ...]
+) -> None:
+    """Logs that people published fit the public config of their model."""
+    path = shared / "logs" / f"{log}.log"
+    if not path.is_file():
+        pytest.skip("needs the published logs")
+    config = next(m.config for m in all_published() if m.name == model)
+
+    match = match_geometry(config, read_log(path)[-1])
+
+    assert match.fits
+    assert inferred == match.inferred

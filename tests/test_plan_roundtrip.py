@@ -46,7 +46,8 @@ def log_of(plan: Plan, sizes: PoolSizes) -> str:
     assert sizes.kv_tokens is not None
     conv = shown((rows + 1) * model.conv_bytes_per_slot)
     ssm = shown((rows + 1) * model.ssm_bytes_per_slot)
-    kv = (sizes.kv_tokens + problem.page_size) * model.kv_bytes_per_token
+    pages = (sizes.kv_tokens + problem.page_size) // model.min_page_size
+    kv = pages * model.printed_page_bytes
     half = shown(kv // 2)
     size = (
         f"KV size: {shown(kv)} GB"
@@ -117,7 +118,7 @@ def test_constants_come_back(name: str, tp: int) -> None:
 
     assert match.fits
     assert plan.model.state_bytes_per_slot == match.slot_bytes
-    assert plan.model.kv_bytes_per_token == match.token_bytes
+    assert plan.model.printed_kv_bytes_per_token == match.token_bytes
     for advice in (alone, known):
         assert advice.state_pool is not None
         assert advice.kv_pool is not None
@@ -125,7 +126,7 @@ def test_constants_come_back(name: str, tp: int) -> None:
         assert slot is not None
         assert token is not None
         assert slot.holds(plan.model.state_bytes_per_slot)
-        assert token.holds(plan.model.kv_bytes_per_token)
+        assert token.holds(plan.model.printed_kv_bytes_per_token)
     assert known.state_pool is not None
     assert known.state_pool.bytes_per_slot is not None
     assert known.state_pool.bytes_per_slot.is_exact

@@ -47,6 +47,8 @@ class Price:
     """Full-attention layers, where sliding windows exist."""
 
     sliding_layers: int | None = None
+    index: int = 0
+    """Part of `total` for a sparse index."""
 
 
 class Attention(Protocol):
@@ -151,9 +153,8 @@ class Gqa:
             return Price(0, heads)
         dims = (self.head_dim, self.v_head_dim)
         total = _gqa_bytes(heads, dims, count, dtype, launch)
-        if self.index is not None:
-            total += self.index.bytes(count, launch)
-        return Price(total, heads)
+        index = self.index.bytes(count, launch) if self.index is not None else 0
+        return Price(total + index, heads, index=index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +168,19 @@ class SparseIndex:
     shared: frozenset[int]
     """Layers that reuse another layer's choice and store no keys."""
 
+    @property
+    def row(self) -> int:
+        """Bytes of one row: keys, and their scales."""
+        return self.head_dim + self.head_dim // SCALED_BLOCK * 4
+
+    def stored(self, layers: tuple[int, ...], tokens: int) -> int:
+        """Return the bytes that *tokens* store: a row for each pool of them."""
+        own = sum(layer not in self.shared for layer in layers)
+        return own * self.row * tokens // self.pool
+
     def bytes(self, layers: tuple[int, ...], launch: Launch) -> int:
-        """Return what a token adds: keys and scales, replicated under DCP."""
-        row = self.head_dim + self.head_dim // SCALED_BLOCK * 4
-        own = len(layers)
+        """Return what a token adds to the price, replicated under DCP."""
+        row, own = self.row, len(layers)
         if launch.since("0.5.22"):
             row = -(-row // self.pool)
             own = sum(layer not in self.shared for layer in layers)
@@ -208,9 +218,8 @@ class Mla:
             total = width * count // 2 + width // FP4_BLOCK * count
         else:
             total = width * count * (2 if dtype in ("bfloat16", "float16") else 1)
-        if self.index is not None:
-            total += self.index.bytes(layers, launch)
-        return Price(total)
+        index = self.index.bytes(layers, launch) if self.index is not None else 0
+        return Price(total + index, index=index)
 
 
 def _raw_rows(launch: Launch) -> bool:

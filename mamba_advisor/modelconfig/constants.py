@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mamba_advisor.errors import InputError
-from mamba_advisor.modelconfig.attention import Price
+from mamba_advisor.modelconfig.attention import Mla, Price
 from mamba_advisor.modelconfig.drafts import draft_bytes, side_pools
 from mamba_advisor.modelconfig.elements import (
     Elements,
@@ -92,6 +92,7 @@ def measure(config: Mapping[str, Any], launch: Launch) -> ModelBytes:
         swa_kv_bytes_per_token=price.sliding,
         swa_full_tokens_ratio=price.ratio,
         min_page_size=geometry.min_page_size,
+        printed_page_bytes=_printed_page(geometry, cuts[rank], price, launch),
         unbudgeted=geometry.unbudgeted + sides,
         refusals=find_refusals(family, geometry, launch),
         notes=(*tower.notes, *_kv_notes(geometry, elements, launch)),
@@ -139,6 +140,18 @@ def _price(geometry: Geometry, cut: Cut, elements: Elements, launch: Launch) -> 
     layers = geometry.attention_layers
     priced = cut.keep(layers) if launch.since("0.5.8") else layers
     return geometry.attention.price(priced, elements.kv, launch)
+
+
+def _printed_page(geometry: Geometry, cut: Cut, price: Price, launch: Launch) -> int:
+    """Return the bytes of a page in the figure that the pool line prints."""
+    plain = price.total if price.full is None else price.full
+    page = (plain - price.index) * geometry.min_page_size
+    attention = geometry.attention
+    if isinstance(attention, Mla) and attention.index is not None:
+        layers = cut.keep(geometry.attention_layers)
+        index = attention.index.stored(layers, geometry.min_page_size)
+        page += index * launch.dcp_size
+    return page
 
 
 def _stage(

@@ -98,6 +98,13 @@ class ModelBytes:
     min_page_size: int = 1
     """Page size that the model forces."""
 
+    printed_page_bytes: int = 0
+    """Bytes of a page of `min_page_size` tokens in the pool line's figure.
+
+    A compressed index of its own (Qwen4-Exp) is not in that figure, nor are
+    sliding-window rows; a pooled one (GLM-5.3) is stored below its price.
+    """
+
     unbudgeted: tuple[Unbudgeted, ...] = ()
     """What is allocated beside the pools and charged nowhere."""
 
@@ -111,6 +118,11 @@ class ModelBytes:
     def loadable(self) -> bool:
         """Whether SGLang loads the model in this layout, as far as is known."""
         return not self.refusals
+
+    @property
+    def printed_kv_bytes_per_token(self) -> int:
+        """Bytes of a token in the pool line's figure, rounded down."""
+        return self.printed_page_bytes // self.min_page_size
 
     @property
     def largest_kv_bytes(self) -> int:

@@ -68,6 +68,6 @@ def _by_hand(
         all_state_layers=1,
         model_state_bytes=state,
         budget_state_bytes_per_slot=state,
-        min_page_size=known.min_page_size if known else 1,
+        printed_page_bytes=token,
         notes=("bytes per slot and per token as given by hand",),
     )

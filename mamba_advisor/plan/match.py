@@ -55,6 +55,9 @@ class Check:
     printed: Measured
     """What the log prints."""
 
+    tokens: int = 1
+    """Tokens of a row: those of a page where the model forces one."""
+
     @property
     def fits(self) -> bool:
         """Whether rows × bytes format to the printed digits."""
@@ -64,7 +67,8 @@ class Check:
     def sentence(self) -> str:
         """The figure, and what the config makes of it."""
         return (
-            f"{self.name} size {format_range(self.printed)} for {self.rows} rows, "
+            f"{self.name} size {format_range(self.printed)} for "
+            f"{self.rows * self.tokens} rows, "
             f"where the config gives {format_bytes(self.rows * self.each)}"
         )
 
@@ -113,9 +117,8 @@ class GeometryMatch:
 
     @property
     def token_bytes(self) -> int:
-        """Exact KV bytes of one full-attention token on the rank."""
-        full = self.model.full_kv_bytes_per_token
-        return self.model.kv_bytes_per_token if full is None else full
+        """KV bytes of one token on the rank, in the pool line's figure."""
+        return self.model.printed_kv_bytes_per_token
 
 
 def match_geometry(config: Mapping[str, Any], boot: Boot) -> GeometryMatch:
@@ -229,10 +232,13 @@ def _checks(model: ModelBytes, boot: Boot, rank: RankBoot | None) -> tuple[Check
     state, kv = rank.state_pool, rank.kv_pool
     if state is not None:
         found += _state_checks(model, state)
-    full = model.full_kv_bytes_per_token
-    token = model.kv_bytes_per_token if full is None else full
     if kv is not None and kv.size is not None and not kv.upper_bound:
-        found.append(Check("KV", kv.tokens + page, token, kv.size))
+        own = model.min_page_size
+        found.append(
+            Check(
+                "KV", (kv.tokens + page) // own, model.printed_page_bytes, kv.size, own
+            )
+        )
     return tuple(found)
 
 
