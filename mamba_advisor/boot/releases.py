@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from mamba_advisor.boot.model import Note, Releases
 from mamba_advisor.facts import Reading, Scalar
@@ -181,6 +182,7 @@ def _agreement(spans: Iterable[_Span]) -> tuple[int, int]:
     return best[0], best[-1]
 
 
+@lru_cache(maxsize=256)
 def _index(release: str) -> int:
     """Return the index in `KNOWN` of *release*, or of the last known before it."""
     wanted = release_key(release)
@@ -188,6 +190,7 @@ def _index(release: str) -> int:
     return older[-1] if older else 0
 
 
+@lru_cache(maxsize=256)
 def release_key(release: str) -> tuple[int, ...]:
     """Return *release* in a form that sorts: ``"0.5.10"`` after ``"0.5.9"``."""
     parts = []
