@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeAlias
 
+from mamba_advisor.batch import Batch
 from mamba_advisor.boot.builder import BootBuilder
 from mamba_advisor.boot.demands import Glimpse, require_boot
 from mamba_advisor.boot.model import Boot, Source
 from mamba_advisor.boot.start import Collector
 from mamba_advisor.catalog import load_catalog
 from mamba_advisor.errors import TooLittleError
+from mamba_advisor.facts import Reading
 from mamba_advisor.logfile import open_log
 from mamba_advisor.reader import ReadStats, read_readings
 
@@ -93,23 +95,68 @@ def take_in(
         The boots, and what is known of the input beside them.
     """
     catalog = load_catalog([Path(parser) for parser in parsers])
-    builder = BootBuilder(collector=new_collector)
+    gatherer = Gatherer()
     stats = ReadStats()
-    engine = ""
-    unread: list[tuple[int, str]] = []
     with open_log(source) as log:
-        name = log.name
         for reading in read_readings(log, catalog, stats):
-            if reading.event == "foreign-engine":
-                engine = engine or str(reading.facts.get("engine", ""))
-                continue
-            builder.feed(reading)
-            if reading.event == "unknown-wording" and len(unread) < MAX_UNREAD:
-                unread.append((reading.line, str(reading.facts["looks_like"])))
-    boots = builder.boots(Source(name, stats.lines, builder.count))
-    head = stats.head.decode("utf-8", "replace")
-    glimpse = Glimpse(name, stats.lines, head, stats.looks, engine, tuple(unread))
-    return Intake(tuple(boots), glimpse, stats.trouble)
+            gatherer.feed(reading)
+    return gatherer.intake(
+        log.name, stats.lines, stats.head, looks=stats.looks, trouble=stats.trouble
+    )
+
+
+class Gatherer:
+    """Takes what a log states, wherever its bytes come from; asked at any time."""
+
+    def __init__(self) -> None:
+        self._builder = BootBuilder(collector=new_collector)
+        self._engine = ""
+        self._unread: list[tuple[int, str]] = []
+
+    @property
+    def complete(self) -> bool:
+        """Whether the newest server start is through its boot, or has failed."""
+        return self._builder.complete
+
+    @property
+    def count(self) -> int:
+        """Server starts found so far."""
+        return self._builder.count
+
+    def feed(self, reading: Reading) -> None:
+        """Take the next reading."""
+        if reading.event == "foreign-engine":
+            self._engine = self._engine or str(reading.facts.get("engine", ""))
+            return
+        self._builder.feed(reading)
+        if reading.event == "unknown-wording" and len(self._unread) < MAX_UNREAD:
+            self._unread.append((reading.line, str(reading.facts["looks_like"])))
+
+    def takes(self, batch: Batch) -> bool:
+        """Return whether *batch* may be taken as a whole."""
+        return self._builder.takes(batch)
+
+    def take(self, batch: Batch) -> None:
+        """Take batch lines as a whole."""
+        self._builder.take(batch)
+
+    def intake(
+        self, name: str, lines: int, head: bytes, *, looks: str = "", trouble: str = ""
+    ) -> Intake:
+        """Return what has been read so far.
+
+        Args:
+            name: The path as given, ``"-"`` for standard input.
+            lines: Lines read.
+            head: The first bytes.
+            looks: ``"html"``, ``"binary"`` or empty, by the first bytes.
+            trouble: Why reading ended early, empty when it did not.
+        """
+        boots = self._builder.boots(Source(name, lines, self._builder.count))
+        shown = head.decode("utf-8", "replace")
+        unread = tuple(self._unread)
+        glimpse = Glimpse(name, lines, shown, looks, self._engine, unread)
+        return Intake(tuple(boots), glimpse, trouble)
 
 
 def new_collector() -> Collector:
