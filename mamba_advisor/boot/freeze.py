@@ -8,7 +8,14 @@ from dataclasses import replace
 
 from mamba_advisor.boot.contradictions import contradictions
 from mamba_advisor.boot.demands import unknown_wording
-from mamba_advisor.boot.model import Boot, Note, Outcome, Setting, Source
+from mamba_advisor.boot.model import (
+    Boot,
+    Note,
+    Outcome,
+    Releases,
+    Setting,
+    Source,
+)
 from mamba_advisor.boot.phase import BATCHES, PHASES
 from mamba_advisor.boot.settings import infer_strategy, settle
 from mamba_advisor.boot.shape import binding_rank
@@ -46,7 +53,7 @@ def freeze(start: StartDraft, source: Source) -> Boot:
         hybrid_evidence=evidence,
         architecture=target,
         draft_architecture=helper,
-        settings=_settings(start, [rank.rank for rank in ranks]),
+        settings=_settings(start, [rank.rank for rank in ranks], releases),
         ranks=ranks,
         summaries=tuple(start.summaries[rank] for rank in sorted(start.summaries)),
         capped=start.capped,
@@ -97,10 +104,10 @@ def _outcome(start: StartDraft) -> Outcome:
     return "ready" if start.ready_line or start.summaries else "incomplete"
 
 
-def _settings(start: StartDraft, ranks: list[Rank]) -> dict[str, Setting]:
-    settings = settle(
-        start.arguments, start.notices.values(), ranks, start.dating.releases()
-    )
+def _settings(
+    start: StartDraft, ranks: list[Rank], releases: Releases
+) -> dict[str, Setting]:
+    settings = settle(start.arguments, start.notices.values(), ranks, releases)
     slots = start.capped.figures.get("slots_per_request") if start.capped else None
     if isinstance(slots, int):
         strategy = infer_strategy(settings, slots)

@@ -178,7 +178,8 @@ def _agreement(spans: Iterable[_Span]) -> tuple[int, int]:
     for span in spans:
         for index in range(span.low, span.high + 1):
             votes[index] += span.votes
-    best = [index for index, count in enumerate(votes) if count == max(votes)]
+    most = max(votes)
+    best = [index for index, count in enumerate(votes) if count == most]
     return best[0], best[-1]
 
 
