@@ -8,10 +8,10 @@ Logs may be URLs where the extra ``fleet`` is installed.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mamba_advisor.advice.model import Advice, Workload
 from mamba_advisor.advice.options import Overrides
@@ -24,7 +24,6 @@ from mamba_advisor.errors import (
 )
 
 if TYPE_CHECKING:
-    from mamba_advisor.advice.constants import Hypothesis
     from mamba_advisor.boot.model import Boot
     from mamba_advisor.intake import Intake
 
@@ -225,17 +224,16 @@ def _advice(boot: Boot, task: Task) -> Advice:
         boot,
         task.workload,
         task.overrides,
-        geometries=_geometries(boot, task),
+        config=_config(task),
         sweep=task.sweep,
         curves=task.curves,
     )
 
 
-def _geometries(boot: Boot, task: Task) -> Sequence[Hypothesis]:
-    """Return the exact bytes that the model's config gives, none without one."""
+def _config(task: Task) -> Mapping[str, Any] | None:
+    """Return the content of the model's config, None where none is given."""
     if task.config is None:
-        return ()
-    from mamba_advisor.advice.geometry import of_config
+        return None
     from mamba_advisor.modelconfig import read_config
 
-    return of_config(read_config(task.config).config, boot, task.overrides)
+    return read_config(task.config).config

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from mamba_advisor.advice import sweep as sweeping
 from mamba_advisor.advice.calibration import Calibration, calibrate
 from mamba_advisor.advice.coaching import coach
-from mamba_advisor.advice.constants import Hypothesis, slot_bytes, token_bytes
+from mamba_advisor.advice.constants import slot_bytes, token_bytes
 from mamba_advisor.advice.explain import derivations_of
-from mamba_advisor.advice.geometry import published
+from mamba_advisor.advice.geometry import KnownGeometry, of_config, published
 from mamba_advisor.advice.levers import levers_of
 from mamba_advisor.advice.model import (
     Advice,
@@ -41,7 +42,7 @@ def advise(
     workload: Workload | None = None,
     overrides: Overrides | None = None,
     *,
-    geometries: Sequence[Hypothesis] = (),
+    config: Mapping[str, Any] | None = None,
     sweep: bool = False,
     curves: bool = False,
 ) -> Advice:
@@ -52,16 +53,24 @@ def advise(
         workload: What the server is meant to carry; without a context the one that
             the run has shown is taken, and said to be measured.
         overrides: Facts and what-if values from options.
-        geometries: Exact byte pairs from a model's config.
+        config: The model's own ``config.json``, to make rounded figures exact.
         sweep: Fill the whole grid over contexts and concurrencies.
         curves: Fill the data of the pictures.
 
     Returns:
         The advice; pure data, no error is raised for what the log does not hold.
+
+    Raises:
+        ConfigError: A field of *config* is missing or unusable.
+        NotHybridError: *config* is not one of a hybrid.
     """
     wanted = _with_measured(boot, workload or Workload())
-    known = (*geometries, *published(boot, overrides))
-    calibration = calibrate(boot, overrides, known)
+    known = KnownGeometry()
+    if config is not None:
+        known = of_config(config, boot, overrides)
+        boot = replace(boot, notes=(*boot.notes, *known.notes))
+    geometries = known.hypotheses or published(boot, overrides)
+    calibration = calibrate(boot, overrides, geometries)
     return advise_situation(
         situation_of(calibration, wanted), sweep=sweep, curves=curves
     )

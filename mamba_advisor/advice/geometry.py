@@ -3,25 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mamba_advisor.advice.constants import Hypothesis
 from mamba_advisor.advice.options import Overrides
-from mamba_advisor.advice.whatif import STATE_ELEMENT_BYTES
 from mamba_advisor.boot import binding_rank
-from mamba_advisor.boot.model import Boot
+from mamba_advisor.boot.model import Boot, Note, Setting
 from mamba_advisor.errors import MambaAdvisorError
-from mamba_advisor.modelconfig import Launch, measure
-from mamba_advisor.modelconfig.model import ModelBytes
+from mamba_advisor.modelconfig import Launch, ModelBytes, measure
+from mamba_advisor.modelconfig.elements import STATE_BYTES
 from mamba_advisor.modelconfig.published import published_models
+from mamba_advisor.plan.match import WIDTHS, launch_of, match_geometry
 
-WIDTHS = (1, 2, 4, 8, 16)
-"""Tensor-parallel widths tried where the log does not show it."""
 
-STATE_DTYPES = (None, "bfloat16")
-"""State element types tried where the log does not show it: as the config has it,
-and the one that people set.
-"""
+@dataclass(frozen=True, slots=True)
+class KnownGeometry:
+    """What a model's own config says of a boot."""
+
+    hypotheses: tuple[Hypothesis, ...] = ()
+    """Exact bytes; none where the config contradicts the log."""
+
+    notes: tuple[Note, ...] = ()
+    """A contradiction, or what the figures decided."""
+
+
+def of_config(
+    config: Mapping[str, Any], boot: Boot, overrides: Overrides | None
+) -> KnownGeometry:
+    """Return the bytes that the model's own *config* gives under this boot's settings.
+
+    Raises:
+        ConfigError: A field is missing or unusable.
+        NotHybridError: The config is not one of a hybrid.
+    """
+    match = match_geometry(config, _with_options(boot, overrides))
+    if match.contradiction is not None:
+        note = Note(
+            "problem", "config-contradicts-log", match.contradiction, match.lines
+        )
+        return KnownGeometry(notes=(note,))
+    said = tuple(
+        Note("info", "config-decided-by-figures", sentence, match.lines)
+        for sentence in match.inferred
+    )
+    known = _hypothesis(match.model, "the model's own config", read=True)
+    return KnownGeometry((known,), said)
 
 
 def published(boot: Boot, overrides: Overrides | None) -> tuple[Hypothesis, ...]:
@@ -33,101 +60,54 @@ def published(boot: Boot, overrides: Overrides | None) -> tuple[Hypothesis, ...]
     """
     if boot.architecture is None:
         return ()
-    found: dict[tuple[int | None, int | None], Hypothesis] = {}
+    stated = _with_options(boot, overrides)
+    found: dict[tuple[int, int], Hypothesis] = {}
     for model in published_models(boot.architecture):
-        for sized in _sizes(model.config, boot, overrides or Overrides()):
+        for launch in _layouts(stated):
+            try:
+                sized = measure(model.config, launch)
+            except MambaAdvisorError:
+                continue
             key = (sized.state_bytes_per_slot, sized.kv_bytes_per_token)
-            why = f"the published geometry of {model.name} prints these digits"
-            found.setdefault(key, _hypothesis(sized, why))
+            if sized.loadable and key not in found:
+                why = f"the published geometry of {model.name} prints these digits"
+                found[key] = _hypothesis(sized, why)
     return tuple(found.values())
 
 
-def of_config(
-    config: Mapping[str, Any], boot: Boot, overrides: Overrides | None
-) -> tuple[Hypothesis, ...]:
-    """Return the bytes that the model's own *config* gives under this boot's settings.
+def _with_options(boot: Boot, overrides: Overrides | None) -> Boot:
+    """Return *boot* with what options state where the log is silent."""
+    given = dict(overrides.settings()) if overrides else {}
+    silent = {
+        name: Setting(value, "option")
+        for name, value in given.items()
+        if not boot.setting(name).known
+    }
+    return replace(boot, settings={**boot.settings, **silent}) if silent else boot
 
-    Raises:
-        ConfigError: A field is missing or unusable.
-        NotHybridError: The config is not one of a hybrid.
-    """
-    launch = next(_launches(boot, overrides or Overrides()))
-    sized = measure(config, launch)
-    return (_hypothesis(sized, "the model's own config", read=True),)
+
+def _layouts(boot: Boot) -> Iterator[Launch]:
+    """Yield the layouts that the log allows, the stated one first."""
+    stated = launch_of(boot, binding_rank(boot))
+    widths = (stated.tp_size,) if boot.setting("tp_size").known else WIDTHS
+    dtypes: tuple[str | None, ...] = (stated.mamba_ssm_dtype,)
+    if boot.setting("mamba_ssm_dtype").value is None:
+        # The config's own type, or what an environment variable may have set.
+        dtypes = (None, "bfloat16")
+    for width in widths:
+        if width % stated.attn_dp_size:
+            continue
+        for dtype in dtypes:
+            yield replace(stated, tp_size=width, mamba_ssm_dtype=dtype)
 
 
 def _hypothesis(sized: ModelBytes, why: str, *, read: bool = False) -> Hypothesis:
-    token = sized.printed_kv_bytes_per_token
     return Hypothesis(
         slot=sized.state_bytes_per_slot,
         conv=sized.conv_bytes_per_slot,
-        element=STATE_ELEMENT_BYTES.get(sized.ssm_dtype),
-        token=token,
+        element=STATE_BYTES.get(sized.ssm_dtype),
+        token=sized.full_kv_bytes_per_token or sized.kv_bytes_per_token,
         draft_token=None,
         source=why,
         read=read,
-        beside=sized.kv_bytes_per_token - token,
     )
-
-
-def _sizes(
-    config: Mapping[str, Any], boot: Boot, overrides: Overrides
-) -> Iterator[ModelBytes]:
-    """Yield the model in every layout that the log leaves open."""
-    for launch in _launches(boot, overrides):
-        try:
-            sized = measure(config, launch)
-        except MambaAdvisorError:
-            continue
-        if sized.loadable:
-            yield sized
-
-
-def _launches(boot: Boot, overrides: Overrides) -> Iterator[Launch]:
-    """Yield the layouts that the log allows, the stated ones first."""
-    option = dict(overrides.settings())
-
-    def stated(name: str) -> object:
-        read = boot.setting(name).value
-        return read if read is not None else option.get(name)
-
-    def width(name: str, default: int = 1) -> int:
-        value = stated(name)
-        usable = isinstance(value, int) and not isinstance(value, bool) and value > 0
-        return int(value) if usable and isinstance(value, int) else default
-
-    rank = binding_rank(boot)
-    stage = rank.rank.pp if rank and rank.rank.pp >= 0 else None
-    widths = (width("tp_size"),) if stated("tp_size") is not None else WIDTHS
-    dtype = stated("mamba_ssm_dtype")
-    dtypes = (dtype,) if isinstance(dtype, str) else STATE_DTYPES
-    for tp in widths:
-        for ssm in dtypes:
-            if tp % width("attn_dp_size"):
-                continue
-            try:
-                yield Launch(
-                    tp_size=tp,
-                    pp_size=width("pp_size"),
-                    pp_rank=stage,
-                    dcp_size=width("dcp_size"),
-                    attn_dp_size=width("attn_dp_size"),
-                    mamba_ssm_dtype=ssm if isinstance(ssm, str) else None,
-                    kv_cache_dtype=_kv_flag(boot, stated("kv_cache_dtype")),
-                    sglang_version=overrides.sglang_version or boot.releases.high,
-                )
-            except MambaAdvisorError:
-                continue
-
-
-def _kv_flag(boot: Boot, stated: object) -> str:
-    """Return the KV type as the flag has it: by the pool's line, else as stated."""
-    rank = binding_rank(boot)
-    printed = rank.kv_pool.dtype if rank and rank.kv_pool else None
-    if printed and printed.startswith("float8_e4m3"):
-        return "fp8_e4m3"
-    if printed and printed.startswith("float8_e5m2"):
-        return "fp8_e5m2"
-    if printed in ("bfloat16", "float16"):
-        return "bfloat16"
-    return stated if isinstance(stated, str) else "auto"
