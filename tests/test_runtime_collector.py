@@ -148,7 +148,8 @@ def test_burst_does_not_shut_out_the_rest() -> None:
 
     assert 0 == shown.left_out
     assert 200.0 == shown.running.max
-    assert 4020 == shown.avg_context  # (10·20,000 + 1000·40,000) / (2000 + 8000)
+    # (10·20,000 + 1000·40,000) / (2000 + 8000), half of the lines by a sample
+    assert shown.avg_context == pytest.approx(4020, rel=0.005)
 
 
 def test_few_long_requests_that_fill_kv_count() -> None:

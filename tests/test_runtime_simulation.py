@@ -226,7 +226,7 @@ def simulate(
         after: The same after it.
     """
     rng = random.Random(seed)
-    bound: Bound = (None, "state", "kv")[seed % 3]
+    bound: Bound = None if seed % 5 == 0 else "state" if seed % 2 else "kv"
     prompt = rng.choice([500, 2000, 8000, 30_000])
     output = rng.choice([120, 250, 400])
     shape = rng.choice(["fixed", "uniform", "skewed"])
@@ -278,9 +278,12 @@ def simulate(
     return Run(bound, server.steady_tokens / server.steady_running, server, evidence)
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", range(250))
 def test_simulated_run_is_read_back(seed: int) -> None:
-    """The context is met within 5 %, and the pool that bound is named, if any."""
+    """The context is met within 5 %, and the pool that bound is named, if any.
+
+    One bound in 200 of the seeds, and none in every fifth.
+    """
     run = simulate(seed)
     total = run.evidence.total
 
@@ -292,7 +295,7 @@ def test_simulated_run_is_read_back(seed: int) -> None:
 def test_held_slots_tell_when_the_limit_is_unknown() -> None:
     """Without a boot, a queue at 2/3 of the state pool and more points to it.
 
-    Of the first thirty seeds, ten have a hot state pool; requests hold 3 of 4 or 4 of 5
+    Of the first thirty seeds, twelve have a hot state pool; requests hold 3 of 4 or 4 of 5
     reserved slots in some of them, so that usage never nears 100 %.
     """
     runs = [simulate(seed, knows_limit=False) for seed in range(30)]
@@ -300,7 +303,7 @@ def test_held_slots_tell_when_the_limit_is_unknown() -> None:
     assert [run.bound for run in runs] == [run.evidence.total.hot_pool for run in runs]
 
 
-@pytest.mark.parametrize("seed", [1, 2, 4, 5, 7, 8])
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 6, 7])
 def test_what_surrounds_the_load_does_not_poison_it(seed: int) -> None:
     """A sweep of short prompts before, and idling with single requests after it.
 

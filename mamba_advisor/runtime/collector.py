@@ -8,7 +8,7 @@ from itertools import islice
 from mamba_advisor.batch import Batch, Row
 from mamba_advisor.facts import Reading
 from mamba_advisor.runtime.diary import Diary
-from mamba_advisor.runtime.lines import line_of_row, number_of
+from mamba_advisor.runtime.lines import RowReader, number_of
 from mamba_advisor.runtime.model import Evidence
 from mamba_advisor.runtime.summary import summarise
 from mamba_advisor.runtime.verdict import DECODE_LINES, Events, Limits, Wording
@@ -48,6 +48,7 @@ class EvidenceCollector:
         self._diary = Diary()
         self._state_exhausted = 0
         self._exhausted: list[int] = []
+        self._readers: dict[tuple[str, ...], RowReader] = {}
 
     def feed(self, reading: Reading) -> None:
         """Take in one reading; other events than those of a run are passed over."""
@@ -109,6 +110,7 @@ class EvidenceCollector:
         """Note times and line numbers of a batch, in the order of the log."""
         diary, rows, place = self._diary, batch.rows, batch.stamp_at
         speakers = self._speakers(batch)
+        expected = len(set(speakers.values())) * len({k.event for k in batch.kinds})
         start = 0
         while start < len(rows):
             stamp = rows[start][place] if place >= 0 else b""
@@ -122,6 +124,8 @@ class EvidenceCollector:
                     end += 1
             for row in rows[start : start + diary.take(end - start)]:
                 self._note_row(batch, row, speakers)
+                if diary.noted >= expected:
+                    break
             start = end
         if rows:
             diary.note_line(batch.line_of(0))
@@ -148,7 +152,10 @@ class EvidenceCollector:
             if row[kind.start] and self._diary.is_new(name, kind.event):
                 values = row[kind.start : kind.start + len(kind.fields)]
                 if kind.event == "decode":
-                    line = line_of_row(values, kind.fields)
+                    reader = self._readers.get(kind.fields)
+                    if reader is None:
+                        reader = self._readers[kind.fields] = RowReader(kind.fields)
+                    line = reader.line(values)
                     self._diary.note_decode(stamp, line)
                 else:
                     texts = dict(zip(kind.fields, values, strict=True))

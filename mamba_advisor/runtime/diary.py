@@ -74,6 +74,11 @@ class Diary:
         self._looked += lines
         return min(room, lines)
 
+    @property
+    def noted(self) -> int:
+        """Workers and kinds that have their line of this moment."""
+        return len(self._noted)
+
     def is_new(self, worker: str, event: str) -> bool:
         """Return whether *worker* has no such line yet at this moment; note it."""
         key = (worker, event)

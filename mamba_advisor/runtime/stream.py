@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mamba_advisor.runtime.lines import Line, RowTable, line_of_row
+from mamba_advisor.runtime.lines import Line, RowTable
 from mamba_advisor.runtime.tally import Tally
 
-SAMPLED_ALL = 4096
+SAMPLED_ALL = 512
 """Lines at the start of a run that are all looked at one by one."""
 
 SAMPLED_EVERY = 16
@@ -57,9 +57,9 @@ class Stream:
         every = max(0, SAMPLED_ALL - self.seen)
         first = every + -(self.seen + every) % SAMPLED_EVERY
         for row in rows[:every]:
-            self._tally.sample(line_of_row(row, fields))
+            self._tally.sample(table.reader.line(row))
         for row in rows[first::SAMPLED_EVERY]:
-            self._tally.sample(line_of_row(row, fields), SAMPLED_EVERY)
+            self._tally.sample(table.reader.line(row), SAMPLED_EVERY)
         self.seen += len(rows)
         if table.is_full:
             self._drain(table)
