@@ -295,8 +295,8 @@ def test_simulated_run_is_read_back(seed: int) -> None:
 def test_held_slots_tell_when_the_limit_is_unknown() -> None:
     """Without a boot, a queue at 2/3 of the state pool and more points to it.
 
-    Of the first thirty seeds, twelve have a hot state pool; requests hold 3 of 4 or 4 of 5
-    reserved slots in some of them, so that usage never nears 100 %.
+    Of the first thirty seeds, twelve have a hot state pool; in some of them requests
+    hold 3 of 4 or 4 of 5 reserved slots, so that usage never nears 100 %.
     """
     runs = [simulate(seed, knows_limit=False) for seed in range(30)]
 

@@ -141,7 +141,7 @@ def _limits(answer: Mapping[str, Any], state: Mapping[str, Any]) -> WorkerLimits
     memory = state.get("memory_usage")
     sizes: Mapping[str, Any] = memory if isinstance(memory, dict) else {}
     tokens = _count(sizes, "token_capacity")
-    # Up to 0.5.19 the scheduler writes K over an argument that was left open.
+    # Some releases (0.5.18) write K over the worker's copy of an open argument.
     slots = _count(state, "max_mamba_cache_size")
     is_open = answer.get("max_mamba_cache_size", 0) is None
     return WorkerLimits(
