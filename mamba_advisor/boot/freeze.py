@@ -9,18 +9,25 @@ from dataclasses import replace
 from mamba_advisor.boot.contradictions import contradictions
 from mamba_advisor.boot.demands import unknown_wording
 from mamba_advisor.boot.model import (
+    UNKNOWN,
     Boot,
     Note,
     Outcome,
+    RankBoot,
     Releases,
     Setting,
     Source,
 )
 from mamba_advisor.boot.phase import BATCHES, PHASES
-from mamba_advisor.boot.settings import infer_strategy, settle
+from mamba_advisor.boot.settings import (
+    infer_dcp,
+    infer_radix,
+    infer_strategy,
+    settle,
+)
 from mamba_advisor.boot.shape import binding_rank
 from mamba_advisor.boot.start import StartDraft
-from mamba_advisor.facts import Rank, Reading
+from mamba_advisor.facts import Reading
 from mamba_advisor.measured import format_bytes
 from mamba_advisor.runtime.model import Evidence
 
@@ -53,7 +60,7 @@ def freeze(start: StartDraft, source: Source) -> Boot:
         hybrid_evidence=evidence,
         architecture=target,
         draft_architecture=helper,
-        settings=_settings(start, [rank.rank for rank in ranks], releases),
+        settings=_settings(start, ranks, releases),
         ranks=ranks,
         summaries=tuple(start.summaries[rank] for rank in sorted(start.summaries)),
         capped=start.capped,
@@ -105,17 +112,34 @@ def _outcome(start: StartDraft) -> Outcome:
 
 
 def _settings(
-    start: StartDraft, ranks: list[Rank], releases: Releases
+    start: StartDraft, ranks: tuple[RankBoot, ...], releases: Releases
 ) -> dict[str, Setting]:
-    settings = settle(start.arguments, start.notices.values(), ranks, releases)
-    slots = start.capped.figures.get("slots_per_request") if start.capped else None
-    if isinstance(slots, int):
-        strategy = infer_strategy(settings, slots)
-        if strategy.known:
-            settings["mamba_radix_cache_strategy"] = strategy
-        if slots == 1:
-            settings.setdefault("disable_radix_cache", Setting(True, "inferred"))
+    """Return the arguments as printed and changed, then what other lines imply."""
+    tags = [rank.rank for rank in ranks]
+    settings = settle(start.arguments, start.notices.values(), tags, releases)
+    slots = _slots_per_request(start)
+    summed = [summary.tokens for summary in start.summaries.values()]
+    rows = [rank.kv_pool.tokens for rank in ranks if rank.kv_pool]
+    implied = {
+        "disable_radix_cache": infer_radix(start.tree_cache, slots),
+        "dcp_size": infer_dcp(min(summed, default=None), min(rows, default=None)),
+    }
+    for name, setting in implied.items():
+        if setting.known:
+            settings.setdefault(name, setting)
+    strategy = infer_strategy(settings, slots) if slots else UNKNOWN
+    if strategy.known:
+        settings["mamba_radix_cache_strategy"] = strategy
     return settings
+
+
+def _slots_per_request(start: StartDraft) -> int | None:
+    """Return S where a line prints it: the cap's, or a failure's."""
+    for line in (start.capped, start.watch.failure):
+        slots = line.figures.get("slots_per_request") if line else None
+        if isinstance(slots, int):
+            return slots
+    return None
 
 
 def _notes(start: StartDraft, trusted: list[Reading]) -> Iterator[Note]:
@@ -160,11 +184,10 @@ def _evidence(start: StartDraft, boot: Boot) -> Evidence | None:
         return None
     rank = binding_rank(boot)
     limits = [x.max_running_requests for x in boot.summaries if x.max_running_requests]
-    reserved = boot.capped.figures.get("slots_per_request") if boot.capped else None
     return start.collector.evidence(
         limit=min(limits, default=None),
         slots=rank.state_pool.slots if rank and rank.state_pool else None,
-        slots_per_request=reserved if isinstance(reserved, int) else None,
+        slots_per_request=_slots_per_request(start),
     )
 
 

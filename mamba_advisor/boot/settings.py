@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from mamba_advisor.boot.model import Notice, Releases, Setting
+from mamba_advisor.boot.model import UNKNOWN, Notice, Releases, Setting
+from mamba_advisor.boot.pools import MAX_DCP
 from mamba_advisor.boot.releases import release_key
 from mamba_advisor.facts import Rank, Scalar
 
@@ -236,7 +237,30 @@ def infer_strategy(settings: Mapping[str, Setting], slots_per_request: int) -> S
         return known
     if slots_per_request == EXTRA_BUFFER_SLOTS:
         return Setting("extra_buffer", INFERRED)
-    return known or Setting(None, None)
+    return known or UNKNOWN
+
+
+def infer_radix(tree_cache: str | None, slots_per_request: int | None) -> Setting:
+    """Return whether the radix cache is off, by the cache's class or a printed S.
+
+    ``ChunkCache`` is what serves without one; a single slot per request is reserved
+    in no other case.
+    """
+    if tree_cache is not None and tree_cache.endswith(("ChunkCache", "RadixCache")):
+        return Setting(tree_cache.endswith("ChunkCache"), INFERRED)
+    return Setting(True, INFERRED) if slots_per_request == 1 else UNKNOWN
+
+
+def infer_dcp(summed: int | None, rows: int | None) -> Setting:
+    """Return the DCP width that a summary of logical tokens shows (0.5.21+).
+
+    Args:
+        summed: Tokens of the summary line.
+        rows: Tokens of the KV pool on a rank.
+    """
+    if not summed or not rows or summed % rows or not 1 < summed // rows <= MAX_DCP:
+        return UNKNOWN
+    return Setting(summed // rows, INFERRED)
 
 
 EXTRA_BUFFER_SLOTS = 5

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from itertools import islice, product
 from typing import Protocol
 
 from mamba_advisor.batch import Batch
@@ -16,12 +15,10 @@ from mamba_advisor.boot.outcome import FailureWatch, phase_word
 from mamba_advisor.boot.phase import BATCHES, PHASES, Phase
 from mamba_advisor.boot.rank import RankDraft
 from mamba_advisor.boot.releases import Dating
+from mamba_advisor.boot.tags import MAX_RANKS, expand
 from mamba_advisor.facts import Rank, Reading, Scalar
 from mamba_advisor.measured import Measured
 from mamba_advisor.runtime.model import Evidence
-
-MAX_RANKS = 1024
-"""Ranks of one server that are kept apart; the widest known servers have some 300."""
 
 MAX_NOTICES = 200
 MAX_TEXTS = 8192
@@ -105,6 +102,9 @@ class StartDraft:
     reduced: Notice | None = None
     reserve: Measured | None = None
     kv_dtype: str | None = None
+    tree_cache: str | None = None
+    """Class of the prefix cache."""
+
     unified: bool = False
     ready_line: int = 0
     batches: int = 0
@@ -310,6 +310,9 @@ class StartDraft:
     def _kv_dtype(self, reading: Reading) -> None:
         self.kv_dtype = self.kv_dtype or pick.element_type(reading, "kv_dtype")
 
+    def _tree_cache(self, reading: Reading) -> None:
+        self.tree_cache = self.tree_cache or pick.word(reading, "implementation")
+
     def _unknown(self, reading: Reading) -> None:
         if len(self.unknown) < MAX_NOTICES:
             kind = pick.word(reading, "looks_like") or "boot"
@@ -361,27 +364,12 @@ def _lower(known: Notice | None, notice: Notice) -> Notice:
     return notice if new < old else known
 
 
-def expand(reading: Reading) -> Iterator[Rank]:
-    """Yield the ranks that a line speaks for: all of a collapsed range's."""
-    first, last = reading.rank, reading.last_rank
-    if last is None:
-        yield first
-        return
-    dp, pp, tp = (
-        range(low, min(max(low, high), low + MAX_RANKS) + 1)
-        for low, high in ((first.dp, last.dp), (first.pp, last.pp), (first.tp, last.tp))
-    )
-    for tags in islice(product(dp, pp, tp), MAX_RANKS):
-        named = zip(("DP", "PP", "TP"), tags, strict=True)
-        text = " ".join(f"{name}{value}" for name, value in named if value >= 0)
-        yield Rank(*tags, text)
-
-
 _HANDLERS: dict[str, Callable[[StartDraft, Reading], None]] = {
     "server-args": StartDraft._arguments,
     "load": StartDraft._load,
     "ready": StartDraft._ready,
     "kv-dtype": StartDraft._kv_dtype,
+    "tree-cache": StartDraft._tree_cache,
     "failure": StartDraft._failure,
     "unknown-wording": StartDraft._unknown,
 }

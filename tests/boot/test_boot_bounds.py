@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from mamba_advisor.batch import Batch
 from mamba_advisor.boot.builder import BootBuilder
 from mamba_advisor.boot.model import Boot, Source
-from mamba_advisor.boot.start import MAX_NOTICES, MAX_RANKS, MAX_TEXTS
+from mamba_advisor.boot.start import MAX_NOTICES, MAX_TEXTS
+from mamba_advisor.boot.tags import MAX_RANKS
 from mamba_advisor.facts import Rank, Reading
 from mamba_advisor.measured import Measured
 

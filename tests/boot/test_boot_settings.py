@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from mamba_advisor.boot.model import Notice, Releases, Setting
-from mamba_advisor.boot.settings import infer_strategy, settle
+from mamba_advisor.boot.settings import (
+    infer_dcp,
+    infer_radix,
+    infer_strategy,
+    settle,
+)
 from mamba_advisor.facts import Rank, Scalar
 
 ANY = Releases("0.5.2", "0.5.23")
@@ -150,3 +155,31 @@ def test_strategy_from_printed_slots(
     settings = {"mamba_radix_cache_strategy": Setting(known, "log:3")} if known else {}
 
     assert strategy == infer_strategy(settings, slots)
+
+
+@pytest.mark.parametrize(
+    ("tree", "slots", "off"),
+    [
+        ("ChunkCache", None, True),
+        ("UnifiedRadixCache", 3, False),
+        (None, 1, True),
+        (None, 3, None),
+        ("SomePlugin", None, None),
+    ],
+)
+def test_radix_cache_by_its_class_or_a_single_slot(
+    tree: str | None, slots: int | None, off: bool | None
+) -> None:
+    """Without arguments: the cache's class, or one slot for each request."""
+    assert off is infer_radix(tree, slots).value
+
+
+@pytest.mark.parametrize(
+    ("summed", "rows", "dcp"),
+    [(8000, 1000, 8), (1000, 1000, None), (1500, 1000, None), (None, 1000, None)],
+)
+def test_dcp_by_the_summary(
+    summed: int | None, rows: int | None, dcp: int | None
+) -> None:
+    """From 0.5.21 the summary counts logical tokens: rows times the DCP width."""
+    assert dcp == infer_dcp(summed, rows).value
