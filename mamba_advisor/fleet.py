@@ -98,8 +98,15 @@ def analyze_one(source: str, task: Task) -> tuple[Outcome, ...]:
         An outcome for each boot that *task* asks for; a single one, without advice,
         where the log cannot be read or holds no boot.
     """
+    return outcomes_of(source, partial(_take_in, source, task.parsers), task)
+
+
+def outcomes_of(
+    source: str, take: Callable[[], Intake], task: Task
+) -> tuple[Outcome, ...]:
+    """Advise on the boots that *take* returns; else as `analyze_one`."""
     try:
-        taken = _take_in(source, task.parsers)
+        taken = take()
         return tuple(
             replace(advise_boot(source, boot, task), note=taken.trouble)
             for boot in taken.choose(task.boot)

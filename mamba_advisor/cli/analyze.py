@@ -56,6 +56,13 @@ def command(
         raise click.UsageError("Missing argument 'LOG...'.", ctx)
     if len(sources) > 1 and (options.server or options.metrics):
         raise click.UsageError("--server and --metrics go with one log.", ctx)
+    if options.follow:
+        if len(sources) > 1 or "://" in sources[0]:
+            raise click.UsageError("--follow goes with one file.", ctx)
+        if sources != ["-"]:
+            from mamba_advisor.cli.following import follow
+
+            ctx.exit(follow(sources[0], options))
     debug = bool(ctx.meta.get("debug"))
     found = _analyzed(sources, task, cluster, debug=debug)
     outcomes = list(chain.from_iterable(_with_progress(found, len(sources), options)))

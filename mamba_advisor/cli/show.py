@@ -51,33 +51,53 @@ def crash(error: Exception) -> str:
     return f"this should not happen: {kind}: {error} (--debug shows more)"
 
 
-def say(message: str, label: str = "Error") -> None:
-    """Say *message* on stderr, in one line that no text of a log can forge."""
+def line(message: str, label: str = "Error") -> str:
+    """Return *message* as one line that no text of a log can forge."""
     from mamba_advisor.report.safe import safe
 
-    click.echo(f"{label}: " + safe(" ".join(message.split())), err=True)
+    return f"{label}: {safe(' '.join(message.split()))}\n"
 
 
-def judge(outcome: Outcome, options: Options) -> int:
-    """Say what is wrong with *outcome*, if anything; return its exit status."""
-    if outcome.note:
-        note(f"{outcome.source}: {outcome.note}", options)
+def say(message: str, label: str = "Error") -> None:
+    """Say *message* on stderr, in one line."""
+    click.echo(line(message, label), err=True, nl=False)
+
+
+def verdict(outcome: Outcome, options: Options) -> tuple[int, list[str]]:
+    """Return the exit status of *outcome*, and the lines to say about it."""
+    lines = []
+    if outcome.note and not options.quiet:
+        lines.append(line(f"{outcome.source}: {outcome.note}", "Note"))
     if outcome.error:
-        say(outcome.error)
-    if outcome.status or outcome.advice is None or options.require_concurrency is None:
-        return outcome.status
+        lines.append(line(outcome.error))
+    wanted = options.require_concurrency
+    if outcome.status or outcome.advice is None or wanted is None:
+        return outcome.status, lines
     concurrency = outcome.advice.concurrency
     runs = "an unknown number of"
     if concurrency.effective is not None:
         whole = concurrency.effective * concurrency.workers
-        if whole >= options.require_concurrency:
-            return 0
+        if whole >= wanted:
+            return 0, lines
         runs = f"{whole:,}"
-    say(
-        f"{outcome.source}: it runs {runs} requests at a time, "
-        f"{options.require_concurrency:,} are required"
-    )
-    return GATE_NOT_MET
+    missed = f"it runs {runs} requests at a time, {wanted:,} are required"
+    return GATE_NOT_MET, [*lines, line(f"{outcome.source}: {missed}")]
+
+
+def judge(outcome: Outcome, options: Options) -> int:
+    """Say what there is to say about *outcome* on stderr; return its exit status."""
+    status, lines = verdict(outcome, options)
+    click.echo("".join(lines), err=True, nl=False)
+    return status
+
+
+def shown(outcomes: Iterable[Outcome], options: Options) -> list[Advice]:
+    """Return the advice that a report tells of."""
+    return [
+        outcome.advice
+        for outcome in outcomes
+        if outcome.advice is not None and _tells(outcome, options)
+    ]
 
 
 def finish(
@@ -89,11 +109,7 @@ def finish(
         InputError: Flags are asked for, and a boot has no recommendation.
     """
     statuses = [judge(outcome, options) for outcome in outcomes]
-    advices = [
-        outcome.advice
-        for outcome in outcomes
-        if outcome.advice is not None and _tells(outcome, options)
-    ]
+    advices = shown(outcomes, options)
     if advices and options.plot is not None:
         from mamba_advisor.report.plot import render_plot
 

@@ -1,0 +1,67 @@
+"""``analyze --follow``: advice on a log that grows."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from mamba_advisor.cli.listening import BootListener
+from mamba_advisor.pipe.listener import Moment
+from mamba_advisor.runtime.follow import Follower
+
+if TYPE_CHECKING:
+    from mamba_advisor.cli.call import Options
+
+BLOCK = 256 << 10
+"""Bytes read at a time."""
+
+
+class _Stop:
+    """Becomes true on SIGINT, SIGTERM or SIGHUP."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._note)
+
+    def _note(self, number: int, _: FrameType | None) -> None:
+        self.number = number
+
+    def __call__(self) -> bool:
+        return self.number != 0
+
+
+def follow(path: str, options: Options) -> int:
+    """Read *path* until a signal comes; print what is due on the way, and at the end.
+
+    A table is printed when the boot is complete and once more at the end, other forms
+    at the end only: then stdout holds one document.
+
+    Returns:
+        The exit status: that of the advice after Ctrl-C, else 128 plus the signal.
+
+    Raises:
+        InputError: The file cannot be opened or read.
+    """
+    stop = _Stop()
+    listener = BootListener(path, options, descriptor=1)
+    view = memoryview(bytearray(BLOCK))
+    with Follower(path, stop) as log:
+        while count := log.readinto(view):
+            listener.feed(view[:count])
+            render = listener.due(Moment.FED)
+            if render is not None and options.format == "table":
+                _print(render())
+    render = listener.due(Moment.ENDED)
+    if render is not None:
+        _print(render())
+    if stop.number in (0, signal.SIGINT):
+        return listener.status
+    return 128 + stop.number
+
+
+def _print(text: bytes) -> None:
+    import click
+
+    click.echo(text.decode(), nl=False, color=True)
