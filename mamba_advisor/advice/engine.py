@@ -87,6 +87,7 @@ def advise_situation(
     if sweep or undecided:
         rows = sweeping.sweep_rows(situation, full=sweep)
     equivalent = token_equivalent(situation.calibration)
+    taken = recommendation.action if recommendation else ""
     calibration, boot = situation.calibration, situation.boot
     rank = calibration.rank
     dcp = calibration.settled.booted.dcp_size
@@ -115,7 +116,7 @@ def advise_situation(
         concurrency=situation.concurrency,
         self_check=_self_check(situation),
         recommendation=recommendation,
-        levers=() if coaching else levers_of(situation, now),
+        levers=() if coaching else levers_of(situation, now, taken),
         sweep=rows,
         residency=residency_of(situation),
         findings=judge(situation),

@@ -6,27 +6,23 @@ be validated before production.  Only those that help this boot are shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from mamba_advisor.advice import changes
 from mamba_advisor.advice.choice import choose_split, like
-from mamba_advisor.advice.idle import idle_memory, raised_problem
 from mamba_advisor.advice.model import Lever, Prediction
 from mamba_advisor.advice.predict import predict
+from mamba_advisor.advice.rules.release import defect_of
 from mamba_advisor.advice.situation import Situation
-from mamba_advisor.advice.whatif import (
-    DEFAULT_STATE_BYTES,
-    with_kv_dtype,
-    with_state_dtype,
-)
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.releases import since
 
 Change: TypeAlias = Callable[[Situation, SizingProblem], "SizingProblem | None"]
 """What a lever does to a problem; None: it does not apply to this boot."""
 
-SHOWN = 8
+SHOWN = 12
 """Levers listed at most; the screen shows three."""
 
 WORTH_SPLIT = 1.02
@@ -55,140 +51,32 @@ def strategy_flag(version: str) -> str:
     return "--mamba-scheduler-strategy"
 
 
-# --- what each lever changes ------------------------------------------------------
-
-
-def _fed(situation: Situation, problem: SizingProblem) -> SizingProblem | None:
-    memory = idle_memory(situation)
-    return None if memory is None else raised_problem(situation, problem, memory)
-
-
-def _fraction_flags(situation: Situation, problem: SizingProblem) -> tuple[str, ...]:
-    memory = idle_memory(situation)
-    return ("--mem-fraction-static", f"{memory.raised:g}") if memory else ()
-
-
-def _buffered(problem: SizingProblem) -> bool:
-    return not problem.disable_radix_cache and problem.strategy.startswith("extra")
-
-
-def _reserve_anew(problem: SizingProblem) -> SizingProblem:
-    return replace(problem, slots_per_request=None)
-
-
-def _lazy(situation: Situation, problem: SizingProblem) -> SizingProblem | None:
-    if problem.strategy != "extra_buffer" or problem.disable_radix_cache:
-        return None
-    if problem.disable_overlap_schedule:
-        return None
-    if problem.speculative and not since(situation.version, "0.5.17"):
-        return None
-    if problem.disaggregation_mode != "null":
-        return None
-    return _reserve_anew(replace(problem, strategy="extra_buffer_lazy"))
-
-
-def _unlocked(situation: Situation, problem: SizingProblem) -> SizingProblem | None:
-    if not _buffered(problem) or problem.skip_decode_lock:
-        return None
-    return _reserve_anew(replace(problem, skip_decode_lock=True))
-
-
-def _without_overlap(
-    situation: Situation, problem: SizingProblem
-) -> SizingProblem | None:
-    if problem.strategy != "extra_buffer" or problem.disable_radix_cache:
-        return None
-    if problem.disable_overlap_schedule:
-        return None
-    return _reserve_anew(replace(problem, disable_overlap_schedule=True))
-
-
-def _unbuffered(situation: Situation, problem: SizingProblem) -> SizingProblem | None:
-    if not _buffered(problem) or problem.page_size != 1 or problem.speculative:
-        return None
-    changed = replace(problem, strategy="no_buffer", disable_overlap_schedule=True)
-    return _reserve_anew(changed)
-
-
-def _without_radix(
-    situation: Situation, problem: SizingProblem
-) -> SizingProblem | None:
-    if problem.disable_radix_cache:
-        return None
-    return _reserve_anew(replace(problem, disable_radix_cache=True))
-
-
-def _half_state(situation: Situation, problem: SizingProblem) -> SizingProblem | None:
-    calibration = situation.calibration
-    if problem.replayssm_spec or calibration.conv_share is None:
-        return None
-    changed = with_state_dtype(
-        problem,
-        calibration.conv_share,
-        "bfloat16",
-        calibration.state_element or DEFAULT_STATE_BYTES,
-    )
-    return changed if changed.slot_bytes < problem.slot_bytes else None
-
-
-def _half_kv(situation: Situation, problem: SizingProblem) -> SizingProblem | None:
-    changed = with_kv_dtype(problem, "fp8_e4m3", situation.calibration.kv_element)
-    return changed if changed.cells[0] < problem.cells[0] else None
-
-
-def _fewer_drafts(situation: Situation, problem: SizingProblem) -> SizingProblem | None:
-    fewest = 2
-    if problem.draft_tokens <= fewest:
-        return None
-    return replace(problem, draft_tokens=max(fewest, problem.draft_tokens // 2))
-
-
-def _draft_flags(situation: Situation, problem: SizingProblem) -> tuple[str, ...]:
-    steps: tuple[str, ...] = ()
-    if problem.draft_topk == 1:
-        steps = ("--speculative-num-steps", str(problem.draft_tokens - 1))
-    return (*steps, "--speculative-num-draft-tokens", str(problem.draft_tokens))
-
-
-def _higher_limit(situation: Situation, problem: SizingProblem) -> SizingProblem | None:
-    """Raise M to what both pools carry under today's split."""
-    today = situation.today
-    if today is None or today.binding != "request" or problem.requested is None:
-        return None
-    limits = [today.limits.state, today.limits.kv, today.limits.kv_floor]
-    known = [limit for limit in limits if limit is not None]
-    if not known or min(known) <= (today.limits.request or 0):
-        return None
-    return replace(problem, max_running_requests=min(known) * problem.attn_dp_size)
-
-
 LEVERS: tuple[LeverKind, ...] = (
     LeverKind(
         "mem-fraction",
         "0.5.4",
-        _fed,
-        _fraction_flags,
+        changes.fed,
+        changes.fraction_flags,
         "watch free memory under full load: graphs and activations share what is left",
     ),
     LeverKind(
         "max-running-requests",
         "0.5.4",
-        _higher_limit,
+        changes.higher_limit,
         lambda s, p: ("--max-running-requests", str(p.max_running_requests)),
         None,
     ),
     LeverKind(
-        "extra-buffer-lazy",
+        "extra-buffer-changes.lazy",
         "0.5.13",
-        _lazy,
+        changes.lazy,
         lambda s, p: (strategy_flag(s.version), "extra_buffer_lazy"),
         "load test with prefix reuse first: crashes with few spare slots are reported",
     ),
     LeverKind(
         "skip-decode-lock",
         "0.5.17",
-        _unlocked,
+        changes.unlocked,
         lambda s, p: (),
         "load test with prefix reuse first",
         "SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK=1",
@@ -196,7 +84,7 @@ LEVERS: tuple[LeverKind, ...] = (
     LeverKind(
         "overlap-off",
         "0.5.10",
-        _without_overlap,
+        changes.without_overlap,
         lambda s, p: (
             "--disable-overlap-schedule",
             strategy_flag(s.version),
@@ -207,7 +95,7 @@ LEVERS: tuple[LeverKind, ...] = (
     LeverKind(
         "no-buffer",
         "0.5.8",
-        _unbuffered,
+        changes.unbuffered,
         lambda s, p: (
             "--disable-overlap-schedule",
             strategy_flag(s.version),
@@ -218,14 +106,14 @@ LEVERS: tuple[LeverKind, ...] = (
     LeverKind(
         "radix-off",
         "0.5.4",
-        _without_radix,
+        changes.without_radix,
         lambda s, p: ("--disable-radix-cache",),
         "no prefix is ever reused: only for traffic without shared prompts",
     ),
     LeverKind(
         "state-bfloat16",
         "0.5.4",
-        _half_state,
+        changes.half_state,
         lambda s, p: ("--mamba-ssm-dtype", "bfloat16"),
         "needs an accuracy check; on SM100 it also switches the decode backend unless "
         "--linear-attn-decode-backend triton is set",
@@ -233,15 +121,22 @@ LEVERS: tuple[LeverKind, ...] = (
     LeverKind(
         "kv-fp8",
         "0.5.4",
-        _half_kv,
+        changes.half_kv,
         lambda s, p: ("--kv-cache-dtype", "fp8_e4m3"),
         "needs an accuracy check",
     ),
     LeverKind(
+        "replayssm",
+        "0.5.17",
+        changes.replay_drafts,
+        lambda s, p: ("--enable-linear-replayssm-spec",),
+        "needs a float32 state and an accuracy check; measure tokens per second",
+    ),
+    LeverKind(
         "fewer-drafts",
         "0.5.4",
-        _fewer_drafts,
-        _draft_flags,
+        changes.fewer_drafts,
+        changes.draft_flags,
         "lowers the accepted length: measure tokens per second",
     ),
 )
@@ -251,19 +146,22 @@ LEVERS: tuple[LeverKind, ...] = (
 # --- which of them help -----------------------------------------------------------
 
 
-def levers_of(situation: Situation, now: int | None) -> tuple[Lever, ...]:
+def levers_of(
+    situation: Situation, now: int | None, taken: str = ""
+) -> tuple[Lever, ...]:
     """Return the levers that help, the best first.
 
     Args:
         situation: The boot.
         now: What runs today per worker; None: unknown, then the limit counts.
+        taken: The action that is recommended already.
     """
     problem = situation.problem
     if problem is None or situation.boot.unified:
         return ()
-    found = []
+    found = [*_upgrade(situation, now), *_shared(situation, now)]
     for kind in LEVERS:
-        if not since(situation.version, kind.first):
+        if kind.name == taken or not since(situation.version, kind.first):
             continue
         changed = kind.change(situation, problem)
         if changed is None:
@@ -273,6 +171,53 @@ def levers_of(situation: Situation, now: int | None) -> tuple[Lever, ...]:
             found.append(lever)
     found.sort(key=lambda lever: -(lever.gain or 0))
     return tuple(found[:SHOWN])
+
+
+def _upgrade(situation: Situation, now: int | None) -> Iterator[Lever]:
+    """Yield the release that mends a defect which costs this boot something."""
+    problem, defect = situation.problem, defect_of(situation)
+    if problem is None or defect is None:
+        return
+    mended = replace(problem, slots_per_request=None)
+    slot = situation.calibration.slot
+    if slot is not None:
+        # From 0.5.17 a stage pays for its own layers, which is what it prints.
+        mended = replace(mended, slot_bytes=slot.value)
+    predicted = predict(defect.mended_in, mended, situation.context)
+    gain = (predicted.concurrency or 0) - (now or 0)
+    if predicted.boots and gain > 0:
+        yield Lever(
+            "newer-release",
+            (),
+            predicted,
+            gain,
+            "a new release is a new server: test it as such",
+            f"upgrade SGLang to {defect.mended_in} or newer",
+        )
+
+
+def _shared(situation: Situation, now: int | None) -> Iterator[Lever]:
+    """Yield unified memory, whose split moves at run time."""
+    problem = situation.problem
+    if problem is None or not since(situation.version, "0.5.15"):
+        return
+    pinned = changes.unified(situation, problem)
+    reserved = situation.concurrency.slots_per_request
+    if pinned is None or pinned.pin is None or reserved is None:
+        return
+    labels = predict(situation.version, pinned, None)
+    held = (pinned.pin // pinned.attn_dp_size - 1) // reserved
+    carried = min(labels.effective or 0, held)
+    if not labels.boots or carried <= (now or 0):
+        return
+    yield Lever(
+        "unified-memory",
+        ("--enable-unified-memory", "--max-mamba-cache-size", str(pinned.pin)),
+        replace(labels, concurrency=carried),
+        carried - (now or 0),
+        "a young feature: load test it with your traffic first",
+        "both pools then share one buffer, whatever the context turns out to be",
+    )
 
 
 def _lever(

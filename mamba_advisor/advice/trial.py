@@ -17,6 +17,7 @@ from mamba_advisor.advice.budget import budget_of, probe_of
 from mamba_advisor.advice.constants import Hypothesis, Printed, hypotheses
 from mamba_advisor.advice.region import Vertex, box_of, region_of
 from mamba_advisor.advice.reserve import Printout
+from mamba_advisor.advice.rings import CACHE_LEN, printed_ring, ring_bytes_of
 from mamba_advisor.advice.settle import Settled
 from mamba_advisor.boot.model import Boot, RankBoot
 from mamba_advisor.measured import Measured
@@ -135,6 +136,7 @@ def _try(
     hypothesis: Hypothesis | None,
 ) -> Trial:
     problem = complete(evidence, reserved)
+    problem = with_ring(evidence, version, problem, hypothesis)
     printed, printout = evidence.printed, evidence.printout
     assert printed.slot
     assert printed.token
@@ -229,6 +231,29 @@ def complete(evidence: Evidence, reserved: int) -> SizingProblem:
         if drafted:
             problem = replace(problem, draft_tokens=drafted)
     return problem
+
+
+def with_ring(
+    evidence: Evidence,
+    version: str,
+    problem: SizingProblem,
+    hypothesis: Hypothesis | None,
+) -> SizingProblem:
+    """Return *problem* with the bytes of its ReplaySSM rings, where it has them."""
+    if not problem.replayssm_spec:
+        return problem
+    ring = printed_ring(version, problem, evidence.rank, evidence.printout.limit)
+    length = evidence.settled.value("linear_replayssm_cache_len")
+    if hypothesis and hypothesis.slot is not None and hypothesis.conv is not None:
+        exact = ring_bytes_of(
+            version,
+            problem,
+            hypothesis.conv,
+            hypothesis.slot - hypothesis.conv,
+            length if isinstance(length, int) and length > 0 else CACHE_LEN,
+        )
+        ring = exact if exact is not None else ring
+    return replace(problem, ring_bytes=ring or 0)
 
 
 def fill(problem: SizingProblem, figures: Figures) -> SizingProblem:

@@ -2,48 +2,70 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from mamba_advisor.advice.model import Finding, Severity
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.sizing.releases import LAST_RELEASE, parse_release, since
 
 
-def known_defects(situation: Situation) -> Finding | None:
-    """Name the defect of the release that this boot runs into, if any."""
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """A known defect of a release that a boot runs into."""
+
+    code: str
+    message: str
+    mended_in: str
+    """First release without it."""
+
+
+def defect_of(situation: Situation) -> Defect | None:
+    """Return the defect of the release that costs this boot something, if any."""
     booted = situation.calibration.booted
     if booted is None:
         return None
-    version = situation.version
+    version, speculative = situation.version, booted.speculative
     pp = situation.calibration.settled.value("pp_size")
     if isinstance(pp, int) and pp > 1 and not since(version, "0.5.17"):
-        return _defect(
+        return Defect(
             "pp-charges-full-state",
             f"with {pp} pipeline stages this release charges every rank the state of "
-            "all layers, about as many times too much; 0.5.17 charges a stage's share",
+            "all layers, about as many times too much",
+            "0.5.17",
         )
-    speculative = booted.speculative
     if version == "0.5.7" and booted.strategy == "no_buffer" and not speculative:
-        return _defect(
+        return Defect(
             "no-buffer-reserves-five",
-            "0.5.7 reserves 5 slots per request even with no_buffer; 0.5.8 reserves 3",
+            "it reserves 5 slots per request even with no_buffer, where 3 do",
+            "0.5.8",
         )
     workers = booted.attn_dp_size
     if workers > 1 and not since(version, "0.5.7") and booted.state_family == "gdn":
-        return _defect(
+        return Defect(
             "slots-divided-twice",
-            f"up to 0.5.6 the slots are divided by {workers} once more than the memory "
-            "is: most of the state share goes to KV; 0.5.7 corrects it",
+            f"the slots are divided by {workers} once more than the memory is, so most "
+            "of the state share goes to KV",
+            "0.5.7",
         )
     if version == "0.5.7" and speculative and workers > 1:
-        return _defect(
+        return Defect(
             "reserve-not-divided",
-            "0.5.7 reserves draft states for all DP workers on each of them; 0.5.8 "
-            "corrects it",
+            "it reserves draft states for all DP workers on each of them",
+            "0.5.8",
         )
     return None
 
 
-def _defect(code: str, message: str) -> Finding:
-    return Finding(code, Severity.WARNING, f"a defect of this release: {message}")
+def known_defects(situation: Situation) -> Finding | None:
+    """Name the defect of the release that this boot runs into."""
+    defect = defect_of(situation)
+    if defect is None:
+        return None
+    return Finding(
+        defect.code,
+        Severity.WARNING,
+        f"a defect of this release: {defect.message}; {defect.mended_in} mends it",
+    )
 
 
 def newer_than_known(situation: Situation) -> Finding | None:
