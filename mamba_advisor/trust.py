@@ -40,7 +40,7 @@ FRESH, BOOTING, BOOTED, SERVING = range(4)
 serve."""
 
 _EXCEPTION = (
-    r"(?:Scheduler hit an exception: )?[A-Za-z_][\w.]{0,80}(?:Error|Exception|Exit): "
+    r"(?:Scheduler hit an exception: )?[\w.]{0,80}(?:Error|Exception|Exit): "
 )
 _HEAD = (
     r"[\[(<]?(?:\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|\d\d/\d\d|[IWEF]\d{4}\b"
