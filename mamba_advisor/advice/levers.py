@@ -67,7 +67,7 @@ LEVERS: tuple[LeverKind, ...] = (
         None,
     ),
     LeverKind(
-        "extra-buffer-changes.lazy",
+        "extra-buffer-lazy",
         "0.5.13",
         changes.lazy,
         lambda s, p: (strategy_flag(s.version), "extra_buffer_lazy"),
