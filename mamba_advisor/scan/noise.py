@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
-ENOUGH = 32
+from mamba_advisor.scan.shape import any_time
+
+ENOUGH = 48
 """Lines with the same head that have said nothing before it counts as noise."""
 
 MAX_HEADS = 24
@@ -29,7 +32,7 @@ end is certain, and without."""
 SHORTEST_OVERLAP = 4
 """Common characters of a head's end and a wording's start that make it suspect."""
 
-_CLOCK = re.compile(rb"(?:\d{4}[-/]\d\d[-/]\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d{3,9})?")
+CLOCK = re.compile(rb"(?:\d{4}[-/]\d\d[-/]\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d{3,9})?")
 _END = re.compile(rb"(?: [A-Z][A-Z_]*\d+)*\] ")
 _RUN = re.compile(rb"\d+|\D")
 
@@ -45,22 +48,26 @@ class Noise:
         """Heads of noise, in the order in which they were found."""
 
         self._anchors = [anchor.encode() for anchor in anchors if anchor]
-        self._counts: dict[Head, int] = {}
+        self._counts: dict[bytes, int] = {}
 
     def note(self, line: bytes) -> bool:
         """Count a line without facts; return whether its head became noise."""
         if len(self.heads) >= MAX_HEADS:
             return False
-        head = self._head(line)
-        if head is None:
+        cut = _cut(line)
+        if cut is None:
             return False
+        # The text alone tells most lines apart; expressions take longer to make.
+        key = re.sub(rb"\d+", b"0", line[: cut.stop])
         if len(self._counts) >= MAX_CANDIDATES:
             self._counts.clear()
-        count = self._counts[head] = self._counts.get(head, 0) + 1
-        if count < ENOUGH:
+        count = self._counts[key] = self._counts.get(key, 0) + 1
+        if count != ENOUGH or self._may_hide(line[cut.start : cut.stop]):
             return False
-        del self._counts[head]
-        self.heads[head] = None
+        rest = _generalise(line[cut.edge : cut.stop])
+        if cut.stop == len(line):
+            rest += rb"\r?\n"
+        self.heads[_lead(line[: cut.edge]), rest] = None
         return True
 
     def forget(self) -> None:
@@ -68,23 +75,34 @@ class Noise:
         self.heads.clear()
         self._counts.clear()
 
-    def _head(self, line: bytes) -> Head | None:
-        """Return the head of *line*, None where it could hide a wording."""
-        clocks = list(_CLOCK.finditer(line[:LOOK_AT]))
-        if not clocks:
-            return None
-        own = [clock for clock in clocks if _END.match(line, clock.end())]
-        clock = own[0] if own else clocks[-1]
-        end = _END.match(line, clock.end())
-        start = end.end() if end else clock.end()
-        stop = _stop(line, start, LITERAL if end else LONG)
-        message = line[start:stop]
-        if any(_overlap(message, anchor) for anchor in self._anchors):
-            return None
-        rest = _generalise(line[clock.end() : stop])
-        if stop == len(line):
-            rest += rb"\r?\n"
-        return _lead(line[: clock.end()]), rest
+    def _may_hide(self, message: bytes) -> bool:
+        """Return whether a wording may start within or right behind *message*."""
+        return any(_overlap(message, anchor) for anchor in self._anchors)
+
+
+class _Cut(NamedTuple):
+    """Where the parts of a line end that make its head."""
+
+    edge: int
+    """End of its time."""
+
+    start: int
+    """Start of the message, as far as it is known."""
+
+    stop: int
+    """End of the head."""
+
+
+def _cut(line: bytes) -> _Cut | None:
+    """Return where the head of *line* ends, None without a time."""
+    edge = start = 0
+    enough = LONG
+    for clock in CLOCK.finditer(line, 0, LOOK_AT):
+        edge = start = clock.end()
+        if end := _END.match(line, edge):
+            start, enough = end.end(), LITERAL
+            break
+    return _Cut(edge, start, _stop(line, start, enough)) if edge else None
 
 
 def _stop(line: bytes, start: int, enough: int) -> int:
@@ -115,9 +133,9 @@ def _overlap(message: bytes, anchor: bytes) -> bool:
 def _lead(text: bytes) -> bytes:
     """Return an expression for *text* with any times in it."""
     parts, position = list[bytes](), 0
-    for clock in _CLOCK.finditer(text):
+    for clock in CLOCK.finditer(text):
         parts.append(_generalise(text[position : clock.start()]))
-        parts.append(b".{%d}" % len(clock.group()))
+        parts.append(any_time(clock.group()))
         position = clock.end()
     parts.append(_generalise(text[position:]))
     return b"".join(parts)

@@ -7,9 +7,9 @@ answer is the one that reading line by line gives.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from itertools import islice
+from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from mamba_advisor.batch import Batch, Row
@@ -19,6 +19,7 @@ from mamba_advisor.logfile import RawLog, fit_line
 from mamba_advisor.reader import LineReader
 from mamba_advisor.scan.shape import WANTED, Read
 from mamba_advisor.scan.sieve import Origin, Sieve
+from mamba_advisor.scan.stretch import Stretch
 from mamba_advisor.trust import START_EVENTS
 
 BLOCK = 256 << 10
@@ -29,6 +30,9 @@ KEEPS_SHAPES = frozenset({*WANTED, "retract", "runtime-exhausted"})
 
 PATIENCE = 5000
 """Lines read one by one for the sake of a line before them, at most."""
+
+COUNTED = 16 << 10
+"""Bytes in which newlines are counted at a time."""
 
 MAX_EQUALS = 64
 """Equals signs of a block that are looked at one by one."""
@@ -72,6 +76,7 @@ class Scanner:
         self._at = 0
         self._was_cut = False
         self._busy = True
+        self._many_equals = False
 
     def push(self, block: bytes | bytearray | memoryview) -> None:
         """Read the next bytes of the log."""
@@ -135,6 +140,7 @@ class Scanner:
         while position < end and patience and not self.reader.settled:
             position = self._read_line(position)
             patience -= 1
+        self._sieve.refresh()
         if self._busy:
             return self._walk(position, end)
         rows = self._sieve.pattern.findall(self._buffer, position, end + 1)
@@ -204,51 +210,41 @@ class Scanner:
         """Pass on the rows between two newlines.
 
         Returns:
-            Whether their lines had to be read one by one, so that the pattern may
-            have changed.
+            Whether their lines were read one by one, so that another pattern may be
+            needed from here on.
         """
         if not rows:
             return False
-        self._count(start)
         origins = self._sieve.origins
-        batches = [
-            self._batch(origin, picked, start, end)
+        batches = {
+            origin: self._batch(origin, picked)
             for origin in origins
             if (picked := rows if len(origins) == 1 else origin.pick(rows))
-        ]
-        speakers = {batch.speaker for batch in batches}
-        if len(speakers) < len(batches) or not all(map(self._may_take, batches)):
+        }
+        speakers = {origin.speaker for origin in batches}
+        if len(speakers) < len(batches) or not all(
+            map(self._may_take, batches.values())
+        ):
             while start < end:
                 start = self._read_line(start)
             return True
-        for batch in batches:
-            self._sink.take(batch)
+        self._count(start)
+        before = self.lines
+        self._count(end)
+        pattern = self._sieve.pattern
+        stretch = Stretch(self._buffer, pattern, start, end, before, self.lines)
+        for origin, batch in batches.items():
+            line_of = partial(stretch.line_of, origin)
+            self._sink.take(replace(batch, line_of=line_of))
+            self._sieve.note_rows(batch)
         return False
 
     def _may_take(self, batch: Batch) -> bool:
         """Return whether all ranks of a batch are known, and the sink takes it."""
         return batch.tags() <= batch.ranks.keys() and self._sink.takes(batch)
 
-    def _batch(self, origin: Origin, rows: list[Row], start: int, end: int) -> Batch:
-        """Make a batch of the rows of *origin* between two newlines."""
-        before, pattern = self.lines, self._sieve.pattern
-
-        def is_mine(found: re.Match[bytes]) -> bool:
-            return bool(origin.pick([found.groups(b"")]))
-
-        def line_of(index: int) -> int:
-            position = end
-            if index == -1:
-                while True:
-                    position = self._buffer.rfind(b"\n", start, position)
-                    found = pattern.match(self._buffer, position, end + 1)
-                    if found and is_mine(found):
-                        break
-            else:
-                mine = filter(is_mine, pattern.finditer(self._buffer, start, end + 1))
-                position = next(islice(mine, index, None)).start()
-            return before + 1 + self._buffer.count(b"\n", start + 1, position + 1)
-
+    def _batch(self, origin: Origin, rows: list[Row]) -> Batch:
+        """Make a batch of the rows of *origin*; their lines are not known yet."""
         return Batch(
             origin.speaker,
             rows,
@@ -256,7 +252,7 @@ class Scanner:
             origin.stamp_at,
             origin.tags_at,
             self._sieve.ranks,
-            line_of,
+            lambda _: 0,
         )
 
     def _next_arguments(self, position: int, end: int) -> int:
@@ -268,25 +264,28 @@ class Scanner:
         Returns:
             *end* where none comes before.
         """
-        buffer = self._buffer
-        # One character is found several times faster than twelve.
-        found = buffer.find(b"=", position, end)
-        for _ in range(MAX_EQUALS):
+        buffer, found = self._buffer, position
+        # One character is found several times faster than twelve, if it is rare.
+        for _ in range(1 if self._many_equals else MAX_EQUALS):
+            found = buffer.find(b"=", found + 1, end)
             if found < 0:
+                self._many_equals = False
                 return end
             if buffer.endswith(ARGUMENTS, position, found + 1):
                 return buffer.rfind(b"\n", position, found)
-            found = buffer.find(b"=", found + 1, end)
+        self._many_equals = True
         found = buffer.find(ARGUMENTS, max(position, found - len(ARGUMENTS)), end)
         return end if found < 0 else buffer.rfind(b"\n", position, found)
 
     def _count(self, newline: int) -> None:
-        """Count the lines up to the one that ends at *newline*."""
-        if newline > self._at:
-            part = bytes(self._view[self._at + 1 : newline + 1])
-            # Deleting them is three times faster than counting them.
+        """Count the lines up to the one that ends at *newline*.
+
+        Deleting newlines from small copies is three times faster than counting them.
+        """
+        for start in range(self._at + 1, newline + 1, COUNTED):
+            part = bytes(self._view[start : min(start + COUNTED, newline + 1)])
             self.lines += len(part) - len(part.replace(b"\n", b""))
-            self._at = newline
+        self._at = max(self._at, newline)
 
 
 def scan(log: RawLog, scanner: Scanner) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mamba_advisor.facts import Reading, Value
 
@@ -32,6 +32,9 @@ WANTED: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """Event -> the facts that evidence is made of; others need not be taken."""
+
+BRIEF = frozenset({"new_tokens", "cached_tokens"})
+"""Facts of prefill lines that are needed where decode lines tell the rest."""
 
 MAX_LINE = 1000
 """Bytes of a line that a shape is made of; longer ones are read one by one."""
@@ -60,6 +63,10 @@ class Shape:
     """The rest of the line, with a group for each of `fields`."""
 
     fields: tuple[str, ...]
+    brief: bytes
+    """Like `message`, but up to the last of the `BRIEF` facts and without the others;
+    empty where the line does not state them."""
+
     lead: bytes
     """Up to the end of the time, loosely and without groups."""
 
@@ -83,7 +90,6 @@ class _Piece:
     expression: bytes
     is_group: bool = False
     field: str = ""
-    is_stamp: bool = False
 
 
 def learn(line: bytes, reading: Reading, read: Read) -> Shape | None:
@@ -138,6 +144,16 @@ class _Learner:
             piece.field and piece.start < edge for piece in pieces
         ):
             raise _UnclearError
+        short = [piece for piece in pieces if piece.field in BRIEF]
+        others = [
+            replace(piece, is_group=False)
+            if piece.field and piece.field not in BRIEF
+            else piece
+            for piece in pieces
+        ]
+        brief = b""
+        if len(short) == len(BRIEF):
+            brief = self._expression(others, edge, short[-1].end, groups=True)
         first = next((p.start for p in pieces if p.start >= edge), len(line))
         middle = stamp.end if stamp else (tags.start if tags else edge)
         return Shape(
@@ -148,6 +164,7 @@ class _Learner:
             self._expression(pieces, 0, edge, groups=True),
             self._expression(pieces, edge, len(line), groups=True),
             fields,
+            brief,
             self._expression(pieces, 0, middle, groups=False),
             re.escape(line[middle : tags.start if tags else middle]),
             re.escape(line[edge:first]),
@@ -165,9 +182,8 @@ class _Learner:
             again = self._read(self._line[:start] + changed + self._line[end:])
             if again is not None and get(again).encode() == changed:
                 is_time = b":" in printed
-                runs, digits = (rb"\d", rb"\\d") if is_time else (rb"\d+", rb"\\d{1,6}")
-                expression = re.sub(runs, digits, re.escape(printed))
-                return _Piece(start, end, expression, True, is_stamp=is_time)
+                expression = any_time(printed) if is_time else _tags(printed)
+                return _Piece(start, end, expression, is_group=True)
             start = self._line.find(printed, start + 1)
         raise _UnclearError
 
@@ -188,13 +204,14 @@ class _Learner:
             raise _UnclearError
         field = moved[0] if moved else ""
         whole, dot, fraction = text.partition(b".")
-        expression = rb"\d{1,18}" if self._may_grow(token, field) else _digits(whole)
+        any_number = rb"\d{1,18}" if field else rb"\d+"
+        expression = any_number if self._may_grow(token, field) else _digits(whole)
         if dot:
             is_free = not field and all(
                 self._changed(token, variant) == self._facts
                 for variant in (text + b"0", whole + b".5")
             )
-            expression += rb"\." + (rb"\d{1,18}" if is_free else _digits(fraction))
+            expression += rb"\." + (rb"\d+" if is_free else _digits(fraction))
         return _Piece(start, end, expression, bool(field), field)
 
     def _may_grow(self, token: re.Match[bytes], field: str) -> bool:
@@ -233,8 +250,6 @@ class _Learner:
             parts.append(re.escape(self._line[position : piece.start]))
             if groups and piece.is_group:
                 parts.append(b"(%s)" % piece.expression)
-            elif piece.is_stamp:
-                parts.append(b".{%d}" % (piece.end - piece.start))
             else:
                 parts.append(piece.expression)
             position = piece.end
@@ -254,7 +269,22 @@ def _is_number(value: Value, text: bytes) -> bool:
 
 
 def _digits(text: bytes) -> bytes:
-    return rb"\d{%d}" % len(text)
+    return rb"\d" * len(text)
+
+
+def any_time(printed: bytes) -> bytes:
+    """Return an expression for times: of the same year, if there is one.
+
+    The year is what tells a time from other text at the start of a line; the rest
+    is not looked at, since every line of the log pays for it.
+    """
+    year = re.match(rb"\d{4}-|", printed)
+    literal = year.group() if year else b""
+    return re.escape(literal) + b".{%d}" % (len(printed) - len(literal))
+
+
+def _tags(printed: bytes) -> bytes:
+    return re.sub(rb"\d+", rb"\\d{1,6}", re.escape(printed))
 
 
 def _agrees(shape: Shape, line: bytes, reading: Reading) -> bool:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from mamba_advisor.batch import Kind, Row
+from mamba_advisor.batch import Batch, Kind, Row
 from mamba_advisor.facts import Rank, Reading
 from mamba_advisor.scan.noise import Head, Noise
-from mamba_advisor.scan.shape import Read, Shape, learn
+from mamba_advisor.scan.shape import BRIEF, Read, Shape, learn
 
 MAX_SHAPES = 8
 """Shapes in force at a time."""
@@ -23,8 +23,9 @@ MAX_SHAPES = 8
 MAX_KNOWN = 64
 """Shapes remembered for when they are needed again."""
 
-MAX_UNLEARNABLE = 64
-"""Kinds of line remembered of which no shape can be made."""
+ENOUGH = 16
+"""Lines of a kind that are read one by one before a shape is made of them: learning
+takes as long as reading a hundred lines, and a boot log holds only a few."""
 
 MAX_TAGS = 1024
 """Rank tags told apart; lines of further ones are read one by one."""
@@ -66,29 +67,36 @@ class Sieve:
         self._noise = Noise(anchors)
         self._shapes: list[Shape] = []
         self._known: list[tuple[re.Pattern[bytes], Shape]] = []
-        self._unlearnable: set[bytes] = set()
+        self._seen: dict[bytes, int] = {}
         self._heard: dict[tuple[str, int, int], dict[int, bytes]] = {}
         self._spoken: set[tuple[str, bytes]] = set()
         self._dropped: dict[str, list[bytes]] = {}
+        self._decoding: set[tuple[str, bytes]] = set()
+        self._brief: set[str] = set()
         self._compiled: dict[bytes, re.Pattern[bytes]] = {}
+        self._is_stale = False
 
     def note_silent(self, line: bytes) -> bool:
         """Learn from a line without facts; return whether the pattern changed."""
         if not self._noise.note(line):
             return False
-        self._compile()
+        self._is_stale = True
         return True
 
     def note_batch(self, line: bytes, reading: Reading) -> bool:
         """Learn from a batch line; return whether the pattern changed."""
-        changed = self.note_rank(reading.speaker, reading.rank)
+        # Ranks alone are no hurry: lines of ranks that repeat others do no harm.
+        self._is_stale |= self.note_rank(reading.speaker, reading.rank)
+        if reading.event == "decode":
+            self._decoding.add((reading.speaker, reading.rank.text.encode()))
+            self._is_stale |= self._weigh(reading.speaker)
+        changed = False
         if not reading.doubtful and len(self._shapes) < MAX_SHAPES:
             shape = self._shape_of(line, reading)
             if shape is not None and shape not in self._shapes:
                 self._shapes.append(shape)
                 changed = True
-        if changed:
-            self._compile()
+        self._is_stale |= changed
         return changed
 
     def note_rank(self, speaker: str, rank: Rank) -> bool:
@@ -101,6 +109,7 @@ class Sieve:
         if (speaker, tags) in self._spoken or len(self._spoken) >= MAX_TAGS:
             return False
         self._spoken.add((speaker, tags))
+        self._brief.discard(speaker)
         self.ranks[tags] = rank
         heard = self._heard.setdefault((speaker, rank.dp, rank.pp), {})
         heard.setdefault(rank.tp, tags)
@@ -122,37 +131,72 @@ class Sieve:
         """
         if not self._shapes:
             return False
-        self._shapes.clear()
-        self._compile()
+        self._disarm()
+        self._is_stale = True
         return True
 
     def forget(self) -> bool:
         """Drop what is true of one server start only; return whether it was much."""
         much = bool(self._shapes or self._noise.heads or self._dropped)
         self._noise.forget()
-        self._shapes.clear()
+        self._disarm()
         self._heard.clear()
         self._spoken.clear()
         self._dropped.clear()
         self.ranks = {b"": Rank()}
-        if much:
-            self._compile()
+        self._is_stale |= much
         return much
+
+    def note_rows(self, batch: Batch) -> None:
+        """Note which ranks have printed decode lines.
+
+        Once all ranks have, the pools are judged by decode lines alone, and prefill
+        lines are read for their prompts only.
+        """
+        if batch.speaker in self._brief:
+            return
+        for kind in batch.kinds:
+            if kind.event == "decode":
+                rows = [row for row in batch.rows if row[kind.start]]
+                tags = replace(batch, rows=rows).tags() if rows else set()
+                self._decoding.update((batch.speaker, tag) for tag in tags)
+        self._is_stale |= self._weigh(batch.speaker)
+
+    def _weigh(self, speaker: str) -> bool:
+        """Settle whether prefill lines of *speaker* may be read briefly."""
+        spoken = {pair for pair in self._spoken if pair[0] == speaker}
+        if speaker in self._brief or not spoken <= self._decoding:
+            return False
+        self._brief.add(speaker)
+        return True
+
+    def _disarm(self) -> None:
+        self._shapes.clear()
+        self._decoding.clear()
+        self._brief.clear()
 
     def _shape_of(self, line: bytes, reading: Reading) -> Shape | None:
         for known, shape in self._known:
             if shape.event == reading.event and known.fullmatch(line):
                 return shape
         skeleton = re.sub(rb"\d+", b"0", line)
-        if skeleton in self._unlearnable or len(self._known) >= MAX_KNOWN:
+        if len(self._seen) >= MAX_KNOWN or len(self._known) >= MAX_KNOWN:
+            self._seen.clear()
+            self._known.clear()
+        seen = self._seen[skeleton] = self._seen.get(skeleton, 0) + 1
+        if seen != ENOUGH:
             return None
         learned = learn(line, reading, self._new_read())
         if learned is None:
-            if len(self._unlearnable) < MAX_UNLEARNABLE:
-                self._unlearnable.add(skeleton)
             return None
         self._known.append((re.compile(learned.prefix + learned.message), learned))
         return learned
+
+    def refresh(self) -> None:
+        """Compile what was learned since the last time."""
+        if self._is_stale:
+            self._is_stale = False
+            self._compile()
 
     def _compile(self) -> None:
         groups: dict[bytes, list[Shape]] = {}
@@ -164,12 +208,17 @@ class Sieve:
             stamp_at = place if one.has_stamp else -1
             tags_at = place + one.has_stamp if one.has_tags else -1
             place += one.has_stamp + one.has_tags
-            kinds = list[Kind]()
+            kinds, messages = list[Kind](), list[bytes]()
+            is_brief = one.speaker in self._brief
             for shape in shapes:
-                kinds.append(Kind(shape.event, place, shape.fields))
-                place += len(shape.fields)
-            messages = b"|".join(shape.message for shape in shapes)
-            branches.append(prefix + b"(?:" + messages + rb")\r?(?=\n)")
+                fields, message = shape.fields, shape.message + rb"\r?(?=\n)"
+                if is_brief and shape.event == "prefill" and shape.brief:
+                    fields = tuple(name for name in fields if name in BRIEF)
+                    message = shape.brief
+                kinds.append(Kind(shape.event, place, fields))
+                messages.append(message)
+                place += len(fields)
+            branches.append(prefix + b"(?:" + b"|".join(messages) + b")")
             origins.append(Origin(one.speaker, stamp_at, tags_at, tuple(kinds)))
         branches.append(rb"([^\n]+)")
         self.origins = tuple(origins)
