@@ -17,7 +17,7 @@ from mamba_advisor.catalog import load_catalog
 from mamba_advisor.errors import TooLittleError
 from mamba_advisor.facts import Reading
 from mamba_advisor.logfile import open_log
-from mamba_advisor.reader import ReadStats, read_readings
+from mamba_advisor.scan.scanner import Scanner, scan
 
 LogSource: TypeAlias = (
     "str | bytes | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes]"
@@ -96,12 +96,11 @@ def take_in(
     """
     catalog = load_catalog([Path(parser) for parser in parsers])
     gatherer = Gatherer()
-    stats = ReadStats()
+    scanner = Scanner(catalog, gatherer)
     with open_log(source) as log:
-        for reading in read_readings(log, catalog, stats):
-            gatherer.feed(reading)
+        scan(log, scanner)
     return gatherer.intake(
-        log.name, stats.lines, stats.head, looks=stats.looks, trouble=stats.trouble
+        log.name, scanner.lines, log.head, looks=log.looks, trouble=log.trouble
     )
 
 
