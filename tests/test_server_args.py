@@ -1,0 +1,178 @@
+"""``server_args=``: keys at the top level, values without evaluation."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mamba_advisor.server_args import is_closed, parse_arguments
+
+SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
+REAL = sorted((SHARED / "logs-real").glob("*.log"))
+
+
+def test_repr_of_a_data_class() -> None:
+    """Up to 0.5.18: key=value in parentheses."""
+    arguments = parse_arguments(
+        "ServerArgs(model_path='a/b', tp_size=4, dp_size=-1, mem_fraction_static=0.85, "
+        "disable_radix_cache=False, max_mamba_cache_size=None, ratio=1e-05)"
+    )
+
+    assert {
+        "model_path": "a/b",
+        "tp_size": 4,
+        "dp_size": -1,
+        "mem_fraction_static": 0.85,
+        "disable_radix_cache": False,
+        "max_mamba_cache_size": None,
+        "ratio": 1e-05,
+    } == arguments
+
+
+def test_dict() -> None:
+    """From 0.5.19: quoted keys in braces."""
+    arguments = parse_arguments("{'model_path': \"it's\", 'tp_size': 4, 'x': True}")
+
+    assert {"model_path": "it's", "tp_size": 4, "x": True} == arguments
+
+
+def test_keys_of_nested_records_are_not_taken() -> None:
+    """Only the top level counts, whatever stands inside brackets or strings."""
+    arguments = parse_arguments(
+        "ServerArgs(a={'tp_size': 9, 'b': [1, (2, 3)]}, moe_dense_tp_size=2, "
+        "c=<Mode.X: 1>, d='tp_size=7, dp_size=8', e=Obj(tp_size=6), tp_size=1)"
+    )
+
+    assert 1 == arguments["tp_size"]
+    assert 2 == arguments["moe_dense_tp_size"]
+    assert "{'tp_size': 9, 'b': [1, (2, 3)]}" == arguments["a"]
+    assert "<Mode.X: 1>" == arguments["c"]
+    assert "tp_size=7, dp_size=8" == arguments["d"]
+    assert "Obj(tp_size=6)" == arguments["e"]
+    assert "dp_size" not in arguments
+
+
+def test_first_of_two_equal_keys_counts() -> None:
+    """A second one is no news from SGLang."""
+    assert {"a": 1} == parse_arguments("(a=1, a=2)")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (r"(a='x\'y', b=1)", {"a": "x'y", "b": 1}),
+        (r"(a='x\\', b=1)", {"a": "x\\", "b": 1}),
+        (r"(a='l1\nl2', b=1)", {"a": "l1\nl2", "b": 1}),
+        (r"(a='\x41', b=1)", {"a": r"\x41", "b": 1}),
+        (r"""(a="q'q", b=1)""", {"a": "q'q", "b": 1}),
+    ],
+)
+def test_escapes(text: str, expected: dict[str, object]) -> None:
+    """Common escapes are resolved, others stay; none ends a string early."""
+    assert expected == parse_arguments(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ServerArgs(a=1, b='x", {"a": 1}),
+        ("ServerArgs(a=1, b=12", {"a": 1}),
+        ("ServerArgs(a=1, b=[1, 2", {"a": 1}),
+        ("ServerArgs(a=1, b", {"a": 1}),
+        ("{'a': 1, 'b'", {"a": 1}),
+        ("ServerArgs(", {}),
+        ("", {}),
+        ("ServerArgs(a=1) tail b=2", {"a": 1}),
+    ],
+)
+def test_cut_input_gives_what_was_complete(
+    text: str, expected: dict[str, object]
+) -> None:
+    """A value counts when something follows it."""
+    assert expected == parse_arguments(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mem_fraction_static=0.78", {"mem_fraction_static": 0.78}),
+        ("a=False ... b=True", {"a": False, "b": True}),
+        ("a=1 b=2", {"a": 1, "b": 2}),
+        ("'a': 1, 'b': 'x',", {"a": 1, "b": "x"}),
+        ("a = 1, b = 2", {"a": 1, "b": 2}),
+    ],
+)
+def test_fragments(text: str, expected: dict[str, object]) -> None:
+    """Arguments copied out of the line stand without brackets."""
+    assert expected == parse_arguments(text)
+
+
+def test_source_is_no_argument() -> None:
+    """Where only scalars count, a name in a line of source is left out."""
+    text = "max_running_requests=self.max_running_requests, tp_size=2"
+
+    assert {"tp_size": 2} == parse_arguments(text, scalars_only=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("server_args=ServerArgs(a=1, b=(2, 3))", True),
+        ("server_args=ServerArgs(a=1, b=(2, 3)", False),
+        ("server_args=ServerArgs(a=')'", False),
+        ("server_args={'a': {}}", True),
+        ("server_args={'a': {}", False),
+        ("server_args=", False),
+    ],
+)
+def test_is_closed(text: str, expected: bool) -> None:
+    """The bracket that opens the object is closed, outside of strings."""
+    assert expected == is_closed(text)
+
+
+@given(
+    st.dictionaries(
+        st.from_regex(r"[a-z_][a-z0-9_]{0,12}", fullmatch=True),
+        st.one_of(
+            st.none(), st.booleans(), st.integers(-(10**17), 10**17),
+            st.text(st.characters(min_codepoint=32, max_codepoint=126)),
+        ),
+        max_size=8,
+    )
+)  # fmt: skip
+def test_what_python_prints_is_read_back(arguments: dict[str, object]) -> None:
+    """A dict's own repr comes back as it was."""
+    assert arguments == parse_arguments(repr(arguments))
+
+
+@given(st.text(st.sampled_from("abc=:'\"\\,()[]{}<> .1T"), max_size=80))
+def test_any_text_is_survived(text: str) -> None:
+    """No input raises, and what is read are plain values."""
+    for value in parse_arguments(f"({text}").values():
+        assert value is None or isinstance(value, bool | int | float | str)
+
+
+@pytest.mark.parametrize("piece", ["a=(", "'a': '", "a=<", "\\'", "a='\\", "a=1 ", "("])
+def test_time_is_linear(piece: str) -> None:
+    """A quarter of a megabyte of brackets or quotes takes no second."""
+    start = time.process_time()
+    parse_arguments("(" + piece * (250_000 // len(piece)))
+
+    assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize("path", REAL, ids=[path.stem for path in REAL])
+def test_real_line_is_read_to_its_end(path: Path) -> None:
+    """Every key of a real line is read, and no nested one."""
+    text = path.read_bytes().decode("utf-8", "replace")
+    for line in re.findall(r"server_args=(\S[^\n]*)", text):
+        arguments = parse_arguments(line)
+
+        assert len(arguments) > 250
+        assert isinstance(arguments["mem_fraction_static"], float)
+        assert is_closed(line)
