@@ -1,4 +1,7 @@
-"""A real browser, driven through a pipe: no package for it, no port, no network."""
+"""Boots to draw, and a real browser to look at them.
+
+The browser is driven through a pipe: no package for it, no port, no network.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,24 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from mamba_advisor.advice.model import Advice, Finding, Severity, Workload
+from mamba_advisor.fleet import Task, analyze_one
+from mamba_advisor.runtime.model import Bucket, Evidence, Spread, WorkerEvidence
+
+DEMO = Path(__file__).resolve().parents[2] / "fixtures" / "demo" / "boot.log"
+"""17 of 32 requests in force; at 16,384 tokens the KV pool carries 8."""
+
+HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e\"'&"
+"""What a model's name or a log line may try: markup, colours, reversed letters."""
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
@@ -32,6 +47,81 @@ FLAGS = (
 )
 TIMEOUT_S = 60
 
+LAUNCH = """
+import fcntl, os, sys
+ends = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]
+for end, wanted in zip(ends, (3, 4)):
+    os.dup2(end, wanted)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+"""A program that becomes the browser, with the two pipes where it looks for them."""
+
+
+def demo(context: int | None = 16_384) -> Advice:
+    """Return the advice on the recorded boot."""
+    workload = Workload(context, "option" if context else None)
+    (outcome,) = analyze_one(str(DEMO), Task(workload, curves=True))
+    assert outcome.advice is not None
+    return outcome.advice
+
+
+def with_run(advice: Advice) -> Advice:
+    """Return *advice* with three slices of a run, a minute apart."""
+    slices = (
+        Bucket("2026-09-14 12:00:00", 4.0, 0.0, 0.25, 0.5),
+        Bucket("2026-09-14 12:01:00", 8.5, 2.0, None, 1.0),
+        Bucket("2026-09-14 12:02:00", 8.0, 12.0, 0.5, 0.98),
+    )
+    seen = WorkerEvidence(
+        "", 300, 0, "", 16_384, None, Spread(7.0, 9.0), Spread(4.0, 12.0),
+        Spread(0.4, 0.5), Spread(0.8, 1.0), 3.0, 0.5, 0.99, 0.5, 2, None, "kv", "",
+    )  # fmt: skip
+    run = Evidence(seen, timeline=slices, seconds=120.0)
+    return replace(advice, boot=replace(advice.boot, runtime=run))
+
+
+def hostile(advice: Advice) -> Advice:
+    """Return *advice* with trouble in every text that comes from outside."""
+    boot = replace(
+        advice.boot,
+        source=replace(advice.boot.source, name=f"{HOSTILE}.log"),
+        architecture=HOSTILE,
+        excerpts={7: f"model_path={HOSTILE}"},
+    )
+    finding = Finding("hostile", Severity.WARNING, f"says {HOSTILE}", (7,))
+    bars = tuple(replace(bar, rank=HOSTILE) for bar in advice.curves.memory)
+    return replace(
+        advice,
+        boot=boot,
+        verdict=replace(advice.verdict, headline=f"V {HOSTILE}", detail=HOSTILE),
+        findings=(finding,),
+        curves=replace(advice.curves, memory=bars),
+    )
+
+
+@pytest.fixture(scope="session")
+def state_bound() -> Advice:
+    """Return the recorded boot at 16,384 tokens a request."""
+    return demo()
+
+
+@pytest.fixture(scope="session")
+def no_context() -> Advice:
+    """Return the recorded boot where nobody said how long requests are."""
+    return demo(None)
+
+
+@pytest.fixture(scope="session")
+def ran(state_bound: Advice) -> Advice:
+    """Return the recorded boot with a run of two minutes."""
+    return with_run(state_bound)
+
+
+@pytest.fixture(scope="session")
+def attacked(state_bound: Advice) -> Advice:
+    """Return a boot whose log was written by an enemy."""
+    return hostile(state_bound)
+
 
 class Browser:
     """Chromium with one page, spoken to in the DevTools protocol.
@@ -42,10 +132,10 @@ class Browser:
     def __init__(self, program: str, profile: Path) -> None:
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()
-        wired = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
         flags = (*FLAGS, f"--user-data-dir={profile}", "about:blank")
+        ends = (str(theirs_in), str(theirs_out))
         self._process = subprocess.Popen(
-            ["sh", "-c", wired, "sh", program, *flags],
+            [sys.executable, "-c", LAUNCH, *ends, program, *flags],
             pass_fds=(theirs_in, theirs_out),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -58,14 +148,11 @@ class Browser:
         self._session = ""
         self.complaints: list[str] = []
         """Console errors, uncaught exceptions, and requests that went anywhere."""
-        targets = self.call("Target.getTargets")["targetInfos"]
-        page = next(target for target in targets if target["type"] == "page")
-        attached = self.call(
-            "Target.attachToTarget", targetId=page["targetId"], flatten=True
-        )
-        self._session = attached["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.call(f"{domain}.enable")
+        try:
+            self._attach()
+        except BaseException:
+            self.close()
+            raise
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         """Call *method* and return its result."""
@@ -142,6 +229,17 @@ class Browser:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+    def _attach(self) -> None:
+        """Choose the page, and have it report what happens."""
+        targets = self.call("Target.getTargets")["targetInfos"]
+        page = next(target for target in targets if target["type"] == "page")
+        attached = self.call(
+            "Target.attachToTarget", targetId=page["targetId"], flatten=True
+        )
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
 
     def _next(self) -> dict[str, Any]:
         """Return the next message, and note what the page complains of."""

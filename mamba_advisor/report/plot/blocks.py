@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mamba_advisor.report.plot.markup import Markup, element, join
-from mamba_advisor.report.section import Bar, Cell, Drawing, Grid, Pair, Pairs, Section
+from mamba_advisor.report.section import (
+    Bar,
+    Cell,
+    Column,
+    Drawing,
+    Grid,
+    Pair,
+    Pairs,
+    Section,
+)
 
 
 def section_block(section: Section, level: int) -> Markup:
@@ -52,24 +61,21 @@ def flag(text: str) -> Markup:
 
 def table(
     caption: str,
-    columns: Iterable[tuple[str, bool]],
+    columns: Iterable[tuple[str, str | None]],
     rows: Iterable[Iterable[Markup]],
 ) -> Markup:
     """Return a table that scrolls by itself where it is too wide.
 
     Args:
-        caption: What it shows; read aloud, and shown only where *columns* need it.
-        columns: Name, and whether the column holds numbers.
+        caption: What it shows, to be read aloud.
+        columns: Name and class: ``"number"``, ``"folds"`` where words may be broken.
         rows: Cells; the first one of a row is its head.
     """
     named = tuple(columns)
-    kinds = ["number" if right else None for _, right in named]
+    kinds = [kind for _, kind in named]
     head = element(
         "tr",
-        *(
-            element("th", name, scope="col", class_=kind)
-            for (name, _), kind in zip(named, kinds, strict=True)
-        ),
+        *(element("th", name, scope="col", class_=kind) for name, kind in named),
     )
     body = (
         element(
@@ -101,11 +107,17 @@ def _body(section: Section) -> Markup:
             return pairs_list(section.rows)
         case Grid():
             caption = section.title or section.columns[0].name
-            columns = ((column.name, column.right) for column in section.columns)
+            columns = ((column.name, _kind(column)) for column in section.columns)
             return table(caption, columns, (map(_cell, row) for row in section.rows))
         case Drawing():
             text = "\n".join("".join(c.text for c in line) for line in section.lines)
             return element("pre", text)
+
+
+def _kind(column: Column) -> str | None:
+    if column.right:
+        return "number"
+    return "folds" if column.folds else None
 
 
 def _paragraph(cell: Cell) -> Markup:

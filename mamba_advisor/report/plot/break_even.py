@@ -34,7 +34,7 @@ def break_even(advice: Advice) -> Chart | None:
     marks = tuple(_marks(advice, points[0].avg_context, points[-1].avg_context))
     return Chart(
         "break-even",
-        f"Break-even: sustained requests{worker} by average context",
+        f"Break-even: requests{worker} by average context",
         _description(points, marks),
         Axis(
             "tokens each",
@@ -43,7 +43,7 @@ def break_even(advice: Advice) -> Chart | None:
             points[-1].avg_context,
             "binary",
         ),
-        Axis("requests", "requests", _low(min(carried)), max(carried) * 1.5, "log"),
+        Axis("requests", "sustained requests", _low(min(carried)), max(carried) * 1.5, "log"),
         tuple(point.avg_context for point in points),
         (
             Series(TODAY, "line-now", tuple(point.today for point in points)),

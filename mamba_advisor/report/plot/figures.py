@@ -66,13 +66,13 @@ def _picture(picture: Picture, key: str, *, alone: bool) -> Markup:
 
 def _table(picture: Picture) -> Markup:
     found = numbers(picture)
-    numeric = [
-        any(row[at].value is not None for row in found.rows)
+    kinds = [
+        "number" if any(row[at].value is not None for row in found.rows) else None
         for at in range(len(found.columns))
     ]
     return table(
         f"{picture.title}: all numbers",
-        zip(found.columns, numeric, strict=True),
+        zip(found.columns, kinds, strict=True),
         (map(_number, row) for row in found.rows),
     )
 

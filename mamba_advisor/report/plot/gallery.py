@@ -14,6 +14,7 @@ from mamba_advisor.report.plot.break_even import break_even
 from mamba_advisor.report.plot.chart import Picture, on_one_scale
 from mamba_advisor.report.plot.memory import memory
 from mamba_advisor.report.plot.run import run
+from mamba_advisor.report.plot.sweep import sweep
 from mamba_advisor.report.sections.several import worst_first
 
 if TYPE_CHECKING:
@@ -36,7 +37,13 @@ class Block:
 
 def pictures(advice: Advice) -> tuple[Picture, ...]:
     """Return the pictures of one boot that its advice has the figures for."""
-    found = (balance(advice), break_even(advice), memory(advice), *run(advice))
+    found = (
+        balance(advice),
+        break_even(advice),
+        sweep(advice),
+        memory(advice),
+        *run(advice),
+    )
     return tuple(picture for picture in found if picture is not None)
 
 

@@ -58,7 +58,8 @@ def render_comparison_html(comparison: Comparison) -> str:
         section_block(verdict(comparison), 2),
         element("h2", "Pictures"),
         gallery(block.rows, "compare"),
-        *(section_block(section, 2) for section in rest),
+        element("h2", "Figures"),
+        *(section_block(section, 3) for section in rest),
     )
     return _document(block.title, body)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mamba_advisor.advice.model import Advice, MemoryPart
-from mamba_advisor.measured import format_bytes
+from mamba_advisor.measured import UNITS, format_bytes
 from mamba_advisor.report.plot.chart import Bars, Part, StackedBar
 from mamba_advisor.report.plot.scale import Axis
 
@@ -22,6 +22,9 @@ STYLES = {
 MOST_BARS = 16
 """Bars up to which all are drawn: ranks that differ in a few bytes fill a page."""
 
+ROUNDING = UNITS["GiB"] // 20
+"""Bytes up to which what is left over is due to the log's two decimals."""
+
 NAMED_RANKS = 2
 """Ranks of a group that are named one by one."""
 
@@ -30,8 +33,9 @@ def memory(advice: Advice) -> Bars | None:
     """Return the picture, None without a rank of which a size is known."""
     groups: dict[tuple[MemoryPart, ...], list[str]] = {}
     for bar in advice.curves.memory:
-        if bar.parts:
-            groups.setdefault(bar.parts, []).append(bar.rank)
+        parts = tuple(p for p in bar.parts if not (p.inferred and p.bytes < ROUNDING))
+        if parts:
+            groups.setdefault(parts, []).append(bar.rank)
     if not groups:
         return None
     bars = tuple(_bar(names, parts) for parts, names in groups.items())

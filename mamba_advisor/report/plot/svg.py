@@ -96,7 +96,7 @@ def sheet(blocks: Sequence[Block], *, live: bool = True) -> tuple[Markup, int]:
 def _draw_block(page: Canvas, block: Block, key: str, each: int, *, live: bool) -> None:
     page.heading(block.title)
     for sentence in block.sentences:
-        for line in wrapped(sentence, page.look.width, 13):
+        for line in wrapped(sentence, page.look.width, 12):
             page.y += 18
             page.add(text("label", 0, page.y, line))
     page.y += 18
