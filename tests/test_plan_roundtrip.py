@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from mamba_advisor.advice.engine import advise
-from mamba_advisor.advice.geometry import of_config
 from mamba_advisor.advice.model import Workload
 from mamba_advisor.boot.model import Boot
 from mamba_advisor.errors import MambaAdvisorError
@@ -17,6 +16,7 @@ from mamba_advisor.sizing import PoolSizes, solve
 
 GIB = UNITS["GiB"]
 BUDGET = 28_833_000_000
+WORKLOAD = Workload(avg_context=8192, origin="option")
 PUBLISHED = {model.name: dict(model.config) for model in all_published()}
 
 
@@ -109,28 +109,41 @@ def test_constants_come_back(name: str, tp: int) -> None:
 
     boot = read(log_of(plan, sizes))
     match = match_geometry(PUBLISHED[name], boot)
-    alone = advise(boot, Workload(avg_context=8192, origin="option"))
-    known = advise(
-        boot,
-        Workload(avg_context=8192, origin="option"),
-        geometries=of_config(PUBLISHED[name], boot, None),
-    )
+    advice = advise(boot, WORKLOAD, config=PUBLISHED[name])
 
     assert match.fits
     assert plan.model.state_bytes_per_slot == match.slot_bytes
     assert plan.model.printed_kv_bytes_per_token == match.token_bytes
-    for advice in (alone, known):
-        assert advice.state_pool is not None
-        assert advice.kv_pool is not None
-        slot, token = advice.state_pool.bytes_per_slot, advice.kv_pool.bytes_per_token
-        assert slot is not None
-        assert token is not None
-        assert slot.holds(plan.model.state_bytes_per_slot)
-        assert token.holds(plan.model.printed_kv_bytes_per_token)
-    assert known.state_pool is not None
-    assert known.state_pool.bytes_per_slot is not None
-    assert known.state_pool.bytes_per_slot.is_exact
-    assert "exact" == known.self_check.outcome
+    assert "exact" == advice.self_check.outcome
+    assert advice.state_pool is not None
+    assert advice.kv_pool is not None
+    slot, token = advice.state_pool.bytes_per_slot, advice.kv_pool.bytes_per_token
+    assert slot is not None
+    assert token is not None
+    assert slot.is_exact
+    assert slot.holds(plan.model.state_bytes_per_slot)
+    assert token.holds(plan.model.printed_kv_bytes_per_token)
+    assert advice.kv_pool.charged_bytes_per_token is not None
+    assert advice.kv_pool.charged_bytes_per_token.holds(plan.charged_cell)
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in CASES}))
+def test_intervals_hold_without_the_config(name: str) -> None:
+    """The log alone leads to intervals, and the geometry's integers lie in them."""
+    tp = max(tp for known, tp in CASES if known == name)
+    found = plan_of(name, tp)
+    assert found is not None
+    plan, sizes = found
+
+    advice = advise(read(log_of(plan, sizes)), WORKLOAD)
+
+    assert advice.state_pool is not None
+    assert advice.kv_pool is not None
+    slot, token = advice.state_pool.bytes_per_slot, advice.kv_pool.bytes_per_token
+    assert slot is not None
+    assert token is not None
+    assert slot.holds(plan.model.state_bytes_per_slot)
+    assert token.holds(plan.model.printed_kv_bytes_per_token)
 
 
 def test_every_family_takes_the_trip() -> None:

@@ -102,12 +102,14 @@ def _layouts(boot: Boot) -> Iterator[Launch]:
 
 
 def _hypothesis(sized: ModelBytes, why: str, *, read: bool = False) -> Hypothesis:
+    token = sized.printed_kv_bytes_per_token
     return Hypothesis(
         slot=sized.state_bytes_per_slot,
         conv=sized.conv_bytes_per_slot,
         element=STATE_BYTES.get(sized.ssm_dtype),
-        token=sized.full_kv_bytes_per_token or sized.kv_bytes_per_token,
+        token=token,
         draft_token=None,
         source=why,
         read=read,
+        beside=sized.kv_bytes_per_token - token,
     )
