@@ -51,7 +51,7 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
         position, closer = opened.end(), _CLOSERS[opened.group(1)]
     arguments: dict[str, Scalar] = {}
     match_key, match_simple = re.compile(_KEY).match, re.compile(_SIMPLE).match
-    while len(arguments) < MAX_ARGUMENTS:
+    for _ in range(MAX_ARGUMENTS):
         key = match_key(text, position)
         if key is None:
             if skipped := re.compile(_ELISION).match(text, position):

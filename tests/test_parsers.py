@@ -180,3 +180,14 @@ def test_real_boots_are_there() -> None:
 def key(release: str) -> tuple[int, ...]:
     """Return a release as numbers."""
     return tuple(int(part) for part in release.split("."))
+
+
+def test_example_of_the_readme_is_sound() -> None:
+    """The file that the README shows passes its own check."""
+    readme = Path(__file__).resolve().parent.parent / "parsers" / "README.md"
+    found = re.search(
+        r"```toml\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL
+    )
+    assert found is not None
+
+    assert "my-build" == load(found.group(1), "README.md").name
