@@ -122,12 +122,6 @@ def _leave(ctx: click.Context, message: str, status: int) -> NoReturn:
     ctx.exit(status)
 
 
-def _remember_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-    """Note ``--debug`` where `_leave` finds it, at whatever level it was given."""
-    if value:
-        ctx.meta["debug"] = True
-
-
 @click.command(
     "mamba-advisor",
     cls=Program,
@@ -136,13 +130,6 @@ def _remember_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None
     epilog="In a pipe, every byte goes on to stdout, and the advice to stderr.",
 )
 @click.version_option(__version__, "--version", message="%(prog)s %(version)s")
-@click.option(
-    "--debug",
-    is_flag=True,
-    expose_value=False,
-    callback=_remember_debug,
-    help="Show tracebacks.",
-)
 @advising("config", "metrics", "follow")
 @click.pass_context
 def main(ctx: click.Context, options: Options) -> None:

@@ -38,6 +38,12 @@ def choice(name: str, choices: tuple[str, ...], *, text: str, **more: Any) -> De
     return declare(name, type=click.Choice(choices), help=text, **more)
 
 
+def remember_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    """Note ``--debug`` for the whole call, before or after the command's name."""
+    if value:
+        ctx.meta["debug"] = True
+
+
 WORKLOAD = (
     tokens(
         "-L",
@@ -171,6 +177,14 @@ OUTPUT = (
     ),
     declare(
         "-q", "--quiet", is_flag=True, default=False, help="No notes and no progress."
+    ),
+    declare(
+        "--debug",
+        is_flag=True,
+        default=False,
+        expose_value=False,
+        callback=remember_debug,
+        help="Show tracebacks.",
     ),
 )
 

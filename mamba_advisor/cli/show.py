@@ -128,15 +128,9 @@ def _tells(outcome: Outcome, options: Options) -> bool:
     if options.format in {"json", "flags"} or not outcome.error:
         return True
     advice = outcome.advice
-    if advice is None:
+    if advice is None or advice.hybrid is False:
         return False
-    shown = (
-        advice.boot.runtime,
-        advice.concurrency.effective,
-        advice.state_pool,
-        advice.kv_pool if advice.hybrid else None,
-    )
-    return advice.is_plan or any(part is not None for part in shown)
+    return advice.is_plan or advice.boot.runtime is not None
 
 
 def page(advices: Sequence[Advice], options: Options, descriptor: int = 1) -> str:
