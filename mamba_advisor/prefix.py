@@ -72,7 +72,14 @@ _LAYERS = (
         r"(?P<who>[^\s\[\]:|]{1,120})(?:\[\d{1,10}\])?: ",
     ),
     ("time", "", ":", rf"(?:{_ISO}|{_SYSLOG_TIME}) (?=\S)"),
-    ("compose", "", "| ", rf"(?P<who>{_WORD}?)(?: {{2,120}}\| | ?\| {_AHEAD})"),
+    (
+        "compose",
+        "",
+        "| ",
+        # Not the first column of a table of figures.
+        rf"(?!(?:max|conv|ssm|intermediate)_)(?P<who>{_WORD}?)"
+        rf"(?: {{2,120}}\| | ?\| {_AHEAD})",
+    ),
     ("launcher", "0123456789", ": [", rf"\d{{1,6}}: {_AHEAD}"),
     ("words", "", "[", rf"(?P<who>{_WORD}(?:[ /:]{{1,3}}{_WORD}){{0,3}}):? {_AHEAD}"),
 )

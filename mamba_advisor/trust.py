@@ -39,9 +39,7 @@ FRESH, BOOTING, BOOTED, SERVING = range(4)
 """What a speaker is known to do: nothing yet, boot, between summary and requests,
 serve."""
 
-_EXCEPTION = (
-    r"(?:Scheduler hit an exception: )?[\w.]{0,80}(?:Error|Exception|Exit): "
-)
+_EXCEPTION = r"(?:Scheduler hit an exception: )?[\w.]{0,80}(?:Error|Exception|Exit): "
 _HEAD = (
     r"[\[(<]?(?:\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|\d\d/\d\d|[IWEF]\d{4}\b"
     r"|(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL)\b)[^\"'`?]{0,160}"
@@ -63,14 +61,14 @@ class _Speaker:
 class Trust:
     """What the lines so far tell about who speaks."""
 
-    __slots__ = ("_is_serving", "_layers", "_speakers", "uses_prefix")
+    __slots__ = ("_heads", "_is_serving", "_speakers", "uses_prefix")
 
     def __init__(self) -> None:
         self.uses_prefix = False
         """A line with SGLang's time was seen."""
 
         self._is_serving = False
-        self._layers: set[str] = set()
+        self._heads: set[str] = set()
         self._speakers: dict[str, _Speaker] = {}
 
     def hear(self, spoken: Spoken) -> bool:
@@ -82,8 +80,8 @@ class Trust:
         speaker = self._speaker(spoken.speaker)
         if spoken.is_stamped:
             self.uses_prefix = self.uses_prefix or spoken.stamp != ""
-            if not self._is_serving and len(self._layers) < MAX_SPEAKERS:
-                self._layers.add(spoken.layers)
+            if not self._is_serving and len(self._heads) < MAX_SPEAKERS:
+                self._heads |= {spoken.layers, _head(spoken)}
             speaker.in_traceback = speaker.in_frames = False
         if "Traceback" in spoken.message and re.match(_TRACEBACK, spoken.message):
             speaker.in_frames = True
@@ -107,8 +105,8 @@ class Trust:
         phase = self._speaker(spoken.speaker).phase
         if not self._is_serving or (phase == FRESH and not self.uses_prefix):
             return False
-        if self.uses_prefix and spoken.layers not in self._layers:
-            return True  # no collector of this log wrote it
+        if self.uses_prefix and _head(spoken) not in self._heads:
+            return True  # neither SGLang nor a collector of this log begins so
         if phase in (BOOTING, BOOTED):
             return False
         is_failure = event.startswith("failure-") or event == "runtime-exhausted"
@@ -153,3 +151,10 @@ class Trust:
                 name = ""
             speaker = self._speakers.setdefault(name, _Speaker())
         return speaker
+
+
+def _head(spoken: Spoken) -> str:
+    """Return what the lines of one log have in common before their messages."""
+    if not spoken.is_stamped:
+        return spoken.layers
+    return f"{spoken.layers} [{len(spoken.stamp)}]"
