@@ -182,7 +182,7 @@ def test_hover_reads_the_numbers(browser: Browser, report: Path) -> None:
     after = browser.run("document.querySelector('.readout').textContent")
 
     assert (
-        "ratio 0.7275 · state pool 15 · KV pool 9 · both 9 · limit in force 32" == read
+        "ratio 0.7275 · state pool 15 · KV pool 9 · both 9 · request limit 32" == read
     )
     assert "1" == shown
     assert "" == after

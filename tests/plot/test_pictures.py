@@ -42,7 +42,7 @@ def test_balance_has_the_curves(state_bound: Advice) -> None:
         "state pool": tuple(point.state for point in points),
         "KV pool": tuple(point.kv for point in points),
         "both": tuple(point.sustained for point in points),
-        "limit in force": (32,) * 49,
+        "request limit": (32,) * 49,
     } == series(chart)
     assert "16,384 tokens" in chart.title
 
@@ -103,7 +103,7 @@ def test_break_even_has_the_curves(state_bound: Advice) -> None:
         "today's split": tuple(point.today for point in points),
         "best split": tuple(point.best for point in points),
     } == series(chart)
-    assert [("workload 16,384", 8), ("today is right for 8,108", None)] == [
+    assert [("workload 16,384", 8), ("today's split is right for 8,108", None)] == [
         (mark.label, mark.y) for mark in chart.marks
     ]
 
@@ -118,9 +118,23 @@ def test_break_even_tells_the_worst_loss(state_bound: Advice) -> None:
     chart = break_even(replace(state_bound, curves=Curves(break_even=points)))
 
     assert chart is not None
-    assert "loses most at 4,096: it carries 3 requests, the best split 9" in (
+    assert "Most is lost at 4,096: today's split carries 3 requests, best split 9" in (
         chart.description
     )
+
+
+def test_plan_has_no_today(state_bound: Advice, no_context: Advice) -> None:
+    """Before a boot, the split that is held against the best one is a planned one."""
+    plan = replace(state_bound, is_plan=True)
+    over_ratio, over_context = balance(plan), break_even(plan)
+    over_sweep = sweep(replace(no_context, is_plan=True))
+
+    assert over_ratio is not None
+    assert over_context is not None
+    assert over_sweep is not None
+    assert ["planned 0.9", "best 0.588"] == [mark.label for mark in over_ratio.marks]
+    assert ["planned split", "best split"] == list(series(over_context))
+    assert ["planned 0.9"] == [level.label for level in over_sweep.levels]
 
 
 def test_nothing_carried_is_not_drawn(state_bound: Advice) -> None:
@@ -230,7 +244,7 @@ def test_numbers_are_those_of_the_curves(state_bound: Advice) -> None:
 
     assert chart is not None
     table = numbers(chart)
-    assert ("ratio", "state pool", "KV pool", "both", "limit in force") == table.columns
+    assert ("ratio", "state pool", "KV pool", "both", "request limit") == table.columns
     first = state_bound.curves.balance[0]
     assert [("0.049", first.ratio), ("1", 1), ("15", 15), ("1", 1), ("32", 32)] == [
         (figure.text, figure.value) for figure in table.rows[0]

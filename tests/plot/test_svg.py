@@ -85,7 +85,7 @@ def test_curves_have_a_point_for_each_number(state_bound: Advice) -> None:
 
     over_ratio = curves(picture(root, "balance"))
     over_context = curves(picture(root, "break-even"))
-    assert ["state pool", "KV pool", "both", "limit in force"] == list(over_ratio)
+    assert ["state pool", "KV pool", "both", "request limit"] == list(over_ratio)
     assert [49] * 4 == [len(points) for points in over_ratio.values()]
     assert ["today's split", "best split"] == list(over_context)
     assert [25] * 2 == [len(points) for points in over_context.values()]
@@ -123,13 +123,13 @@ def test_legend_and_labels(ran: Advice) -> None:
     root = drawn([ran])
 
     assert {
-        "state pool", "KV pool", "both", "limit in force (32, above the picture)",
+        "state pool", "KV pool", "both", "request limit (32, above the picture)",
         "within 1 % of the best", "now 0.9", "best 0.588", "requests",
         "ratio, state pool : KV pool",
     } <= set(texts(picture(root, "balance")))  # fmt: skip
     assert {
         "today's split", "best split", "lost", "workload 16,384",
-        "today is right for 8,108", "average context, tokens", "128k",
+        "today's split is right for 8,108", "average context, tokens", "128k",
     } <= set(texts(picture(root, "break-even")))  # fmt: skip
     assert {"weights", "state", "KV", "graphs", "idle", "only rank"} <= set(
         texts(picture(root, "memory"))
@@ -174,9 +174,7 @@ def test_pointing_shows_the_numbers(state_bound: Advice) -> None:
 
     hints = [title.text for title in group.iter(f"{SVG}title")]
     assert 49 == len(hints)
-    assert (
-        "ratio 0.049, state pool 1, KV pool 15, both 1, limit in force 32" == hints[0]
-    )
+    assert "ratio 0.049, state pool 1, KV pool 15, both 1, request limit 32" == hints[0]
 
 
 def test_curves_differ_without_colour(ran: Advice) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from mamba_advisor.advice.model import Advice, BalancePoint
 from mamba_advisor.report import words
 from mamba_advisor.report.plot.chart import Band, Chart, Fill, Mark, Series
 from mamba_advisor.report.plot.scale import Axis
 
-STATE, KV, BOTH, LIMIT = "state pool", "KV pool", "both", "limit in force"
+STATE, KV, BOTH, LIMIT = "state pool", "KV pool", "both", "request limit"
 
 HEADROOM = 1.45
 """Height of the picture ÷ the best that both pools carry: what either pool carries
@@ -71,10 +70,10 @@ def _marks(advice: Advice) -> Iterator[Mark]:
     now, best = curves.ratio_now, curves.ratio_best
     if now is not None and now > 0:
         y = advice.concurrency.sustained if known else None
-        mark = Mark(now, f"now {words.decimal(now)}", "now", y)
+        name = "planned" if advice.is_plan else "now"
         if best == now:
-            mark = replace(mark, label=f"now and best {words.decimal(now)}")
-        yield mark
+            name += " and best"
+        yield Mark(now, f"{name} {words.decimal(now)}", "now", y)
     if best is not None and best > 0 and best != now:
         y = None
         if known and advised is not None and advised.action in SPLITS:

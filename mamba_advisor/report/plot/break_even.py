@@ -9,7 +9,7 @@ from mamba_advisor.report import words
 from mamba_advisor.report.plot.chart import Chart, Fill, Mark, Series
 from mamba_advisor.report.plot.scale import Axis
 
-TODAY, BEST, LOST = "today's split", "best split", "lost"
+BEST, LOST = "best split", "lost"
 
 
 def break_even(advice: Advice) -> Chart | None:
@@ -35,7 +35,7 @@ def break_even(advice: Advice) -> Chart | None:
     return Chart(
         "break-even",
         f"Break-even: requests{worker} by average context",
-        _description(points, marks),
+        _description(_given(advice), points, marks),
         Axis(
             "tokens each",
             "average context, tokens",
@@ -43,20 +43,26 @@ def break_even(advice: Advice) -> Chart | None:
             points[-1].avg_context,
             "binary",
         ),
-        Axis("requests", "sustained requests", _low(min(carried)), max(carried) * 1.5, "log"),
+        Axis(
+            "requests",
+            "sustained requests",
+            _low(min(carried)),
+            max(carried) * 1.5,
+            "log",
+        ),
         tuple(point.avg_context for point in points),
         (
-            Series(TODAY, "line-now", tuple(point.today for point in points)),
+            Series(_given(advice), "line-now", tuple(point.today for point in points)),
             Series(BEST, "line-best", tuple(point.best for point in points)),
         ),
-        fills=(Fill(LOST, "fill-lost", BEST, TODAY),),
+        fills=(Fill(LOST, "fill-lost", BEST, _given(advice)),),
         marks=marks,
     )
 
 
-def _low(least: int) -> float:
-    """Return where the axis begins: half of the least, so that it is seen."""
-    return max(0.7, least / 2)
+def _ends(carried: list[int]) -> tuple[float, float]:
+    """Return the ends of the axis: some room below the least and above the most."""
+    return max(0.7, min(carried) / 2), max(carried) * 1.5
 
 
 def _marks(advice: Advice, first: int, last: int) -> Iterator[Mark]:
@@ -67,16 +73,23 @@ def _marks(advice: Advice, first: int, last: int) -> Iterator[Mark]:
             context, f"{origin} {context:,}", "plain", advice.concurrency.sustained
         )
     if even is not None and first <= even <= last:
-        yield Mark(even, f"today is right for {even:,}", "now")
+        yield Mark(even, f"{_given(advice)} is right for {even:,}", "now")
 
 
-def _description(points: list[BreakEvenPoint], marks: tuple[Mark, ...]) -> str:
+def _given(advice: Advice) -> str:
+    """Return what the split is called that is held against the best one."""
+    return "planned split" if advice.is_plan else "today's split"
+
+
+def _description(
+    given: str, points: list[BreakEvenPoint], marks: tuple[Mark, ...]
+) -> str:
     worst = max(points, key=lambda point: (point.best or 0) / (point.today or 0.5))
     text = (
         f"Average contexts from {points[0].avg_context:,} to"
-        f" {points[-1].avg_context:,} tokens. Today's split loses most at"
-        f" {worst.avg_context:,}: it carries {words.count(worst.today)} requests,"
-        f" the best split {words.count(worst.best)}"
+        f" {points[-1].avg_context:,} tokens. Most is lost at {worst.avg_context:,}:"
+        f" {given} carries {words.count(worst.today)} requests,"
+        f" {BEST} {words.count(worst.best)}"
     )
     for mark in marks:
         text += f"; {mark.label} tokens"

@@ -194,12 +194,15 @@ def _mark_rows(field: Field) -> list[tuple[int, float, Mark]]:
 
 
 def _marks(field: Field, rows: list[tuple[int, float, Mark]]) -> Iterator[Markup]:
+    """Yield the lines, then the labels: no line runs through a label."""
     last = max((row for row, _, _ in rows), default=0)
-    for row, start, mark in rows:
+    tops = [field.top - (last - row) * MARK_LINE - 5 for row, _, _ in rows]
+    for (_, _, mark), top in zip(rows, tops, strict=True):
         x = field.x(mark.x)
-        y = field.top - (last - row) * MARK_LINE - 5
-        yield line(f"mark-{mark.style}", x, y + 4, x, field.bottom)
-        yield text("halo", start, y, mark.label)
+        yield line(f"mark-{mark.style}", x, top + 4, x, field.bottom)
+    for (_, start, mark), top in zip(rows, tops, strict=True):
+        x = field.x(mark.x)
+        yield text("halo", start, top, mark.label)
         if mark.y is not None and field.shows(mark.y):
             yield _dot(f"dot-{mark.style}", x, field.y(mark.y))
 

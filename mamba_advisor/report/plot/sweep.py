@@ -31,7 +31,8 @@ def sweep(advice: Advice) -> Chart | None:
         return None
     levels: tuple[Level, ...] = ()
     if now is not None and now > 0:
-        levels = (Level(now, f"now {words.decimal(now)}", "now"),)
+        name = "planned" if advice.is_plan else "now"
+        levels = (Level(now, f"{name} {words.decimal(now)}", "now"),)
         known.append(now)
     return Chart(
         "sweep",
