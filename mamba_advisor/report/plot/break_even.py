@@ -46,8 +46,7 @@ def break_even(advice: Advice) -> Chart | None:
         Axis(
             "requests",
             "sustained requests",
-            _low(min(carried)),
-            max(carried) * 1.5,
+            *_ends(carried),
             "log",
         ),
         tuple(point.avg_context for point in points),
