@@ -6,16 +6,26 @@ from dataclasses import replace
 from fractions import Fraction
 
 from mamba_advisor.advice.calibration import Calibration
+from mamba_advisor.advice.choice import pin_flags, ratio_flags
 from mamba_advisor.advice.constants import Printed
 from mamba_advisor.advice.engine import advise_situation
-from mamba_advisor.advice.model import Advice, Workload
-from mamba_advisor.advice.predict import Case
+from mamba_advisor.advice.model import (
+    Advice,
+    Cost,
+    Finding,
+    Lever,
+    Recommendation,
+    Severity,
+    Workload,
+)
+from mamba_advisor.advice.predict import Case, prediction_of
 from mamba_advisor.advice.reserve import Printout
 from mamba_advisor.advice.settle import Settled
-from mamba_advisor.advice.situation import situation_of
+from mamba_advisor.advice.situation import Situation, situation_of
 from mamba_advisor.advice.whatif import STATE_ELEMENT_BYTES
 from mamba_advisor.boot.model import Note
 from mamba_advisor.measured import Measured
+from mamba_advisor.plan.change import Answer, Attempt
 from mamba_advisor.plan.model import Plan
 from mamba_advisor.sizing import SizingProblem, solve
 
@@ -24,6 +34,7 @@ def advise_plan(
     plan: Plan,
     workload: Workload | None = None,
     *,
+    answer: Answer | None = None,
     sweep: bool = False,
     curves: bool = False,
 ) -> Advice:
@@ -32,12 +43,91 @@ def advise_plan(
     Args:
         plan: A config and arguments, sized.
         workload: What the server is meant to carry.
+        answer: Whether it carries that, and the least change that does; see
+            `mamba_advisor.plan.change.least_change`.
         sweep: Fill the whole grid over contexts and concurrencies.
         curves: Fill the data of the pictures.
     """
     calibration = calibration_of(plan)
     situation = situation_of(calibration, workload or Workload())
-    return advise_situation(situation, sweep=sweep, curves=curves)
+    advice = advise_situation(situation, sweep=sweep, curves=curves)
+    return advice if answer is None else _answered(advice, situation, answer)
+
+
+def _answered(advice: Advice, situation: Situation, answer: Answer) -> Advice:
+    """Return *advice* with the answer to "can this carry it, and if not, what can"."""
+    wanted = situation.workload.concurrency or 0
+    if answer.given.carries:
+        sure = (
+            "" if answer.given.surely else ", if the budget is not below the estimate"
+        )
+        message = f"this launch carries the {wanted:,} requests wanted{sure}"
+        return _with_finding(advice, Finding("carries-target", Severity.OK, message))
+    found = answer.least or answer.closest
+    if found is None or found.split is None or not found.steps:
+        message = f"this launch cannot carry the {wanted:,} requests wanted"
+        return _with_finding(advice, Finding("cannot-carry", Severity.PROBLEM, message))
+    lever = _lever(found, situation)
+    flags = " ".join(lever.flags)
+    if answer.least is None:
+        carried = (lever.predicted.concurrency or 0) * situation.concurrency.workers
+        message = (
+            f"nothing that was tried carries the {wanted:,} requests wanted; closest "
+            f"is {carried:,} with {flags}"
+        )
+        changed = _with_finding(
+            advice, Finding("cannot-carry", Severity.PROBLEM, message)
+        )
+        return replace(changed, levers=(lever, *advice.levers))
+    message = (
+        f"this launch cannot carry the {wanted:,} requests wanted; the least change "
+        f"that can, on {found.gpus} GPUs: {flags}"
+    )
+    recommendation = Recommendation(
+        action="least-change",
+        mamba_full_memory_ratio=found.split.ratio,
+        formula_ratio=None,
+        max_mamba_cache_size=found.split.pin,
+        flags=lever.flags,
+        predicted=lever.predicted,
+        gain=lever.gain,
+        cost=Cost(),
+        reason=f"{message[0].lower()}{message[1:]}",
+        before=lever.gate or "",
+    )
+    changed = _with_finding(advice, Finding("least-change", Severity.WARNING, message))
+    return replace(
+        changed,
+        recommendation=recommendation,
+        verdict=replace(advice.verdict, detail="", kind="improve"),
+    )
+
+
+def _with_finding(advice: Advice, finding: Finding) -> Advice:
+    findings = sorted((finding, *advice.findings), key=lambda one: -one.severity)
+    return replace(advice, findings=tuple(findings))
+
+
+def _lever(found: Attempt, situation: Situation) -> Lever:
+    """Return an attempt as a lever, with the split that goes with it."""
+    split, plan = found.split, found.plan
+    assert split is not None
+    assert plan.problem is not None
+    by_ratio = split.flag == "ratio"
+    chosen = ratio_flags(split.ratio) if by_ratio else pin_flags(split.pin)
+    predicted = prediction_of(
+        plan.version, plan.problem, split.sizes, situation.context
+    )
+    gates = [step.gate for step in found.steps if step.gate]
+    now = situation.today.concurrency if situation.today else None
+    return Lever(
+        name="least-change",
+        flags=(*found.flags, *chosen),
+        predicted=predicted,
+        gain=(predicted.concurrency or 0) - (now or 0),
+        gate="; ".join(gates) or None,
+        reason=f"on {found.gpus} GPUs",
+    )
 
 
 def calibration_of(plan: Plan) -> Calibration:
@@ -66,7 +156,7 @@ def calibration_of(plan: Plan) -> Calibration:
         printed=Printed(None, None, None),
         trial=None,
         slot=Measured.exact(model.state_bytes_per_slot),
-        token=Measured.exact(model.kv_bytes_per_token),
+        token=Measured.exact(model.printed_kv_bytes_per_token),
         draft_token=(
             None if plan.draft_cell is None else Measured.exact(plan.draft_cell)
         ),

@@ -18,7 +18,14 @@ from mamba_advisor.advice.model import (
     Prediction,
     Recommendation,
 )
-from mamba_advisor.advice.situation import Situation, binding_words
+from mamba_advisor.advice.reasons import (
+    carries,
+    cost_of,
+    limit_raised,
+    reason_of,
+    unreachable,
+)
+from mamba_advisor.advice.situation import Situation
 from mamba_advisor.measured import UNITS
 from mamba_advisor.sizing.inverse import formula_ratio
 from mamba_advisor.sizing.optimum import SAFETY_SLOTS
@@ -159,7 +166,7 @@ def _for_target(
         if raised is not None and not by_user:
             return raised
         if (choice.predicted.concurrency or 0) <= now:
-            return _keep(situation, choice, _unreachable(situation, now, target))
+            return _keep(situation, choice, unreachable(situation, now, target))
         return _set(situation, choice, now)
     slots, wanted = today.slots or 0, choice.predicted.slots or 0
     freed = (choice.predicted.kv_tokens or 0) - (today.kv_tokens or 0)
@@ -195,7 +202,7 @@ def _set(situation: Situation, choice: Choice, now: int) -> Recommendation:
         predicted=predicted,
         gain=gain,
         cost=cost,
-        reason=_reason(situation, predicted, gain, cost),
+        reason=reason_of(situation, predicted, gain, cost),
         before=_before(situation),
         plateau=_plateau(choice),
         equivalent=choice.equivalent,
@@ -276,8 +283,7 @@ def _feed(situation: Situation, now: int) -> Recommendation | None:
         gain=gain,
         cost=Cost(),
         reason=(
-            "the split is right, but memory lies idle: "
-            + _carries(situation, predicted)
+            "the split is right, but memory lies idle: " + carries(situation, predicted)
         ),
     )
 
@@ -312,63 +318,8 @@ def _raise_limit(
         predicted=predicted,
         gain=gain,
         cost=cost_of(situation, predicted),
-        reason=_raised(situation, predicted, flags[1], with_split=with_split),
+        reason=limit_raised(situation, predicted, flags[1], with_split=with_split),
         equivalent=higher.equivalent if with_split else (),
-    )
-
-
-def _reason(situation: Situation, predicted: Prediction, gain: int, cost: Cost) -> str:
-    """Return what a setting gives and what it costs."""
-    text = _carries(situation, predicted)
-    price = []
-    if cost.kv_tokens:
-        price.append(f"{cost.kv_tokens:,} tokens of KV and prefix cache")
-    if cost.slots:
-        spare = f", room for the checkpoints of about {cost.slots:,} conversations"
-        price.append(f"{cost.slots:,} state slots{spare}")
-    sign = f"{gain:+,} requests" if gain else "no further requests"
-    return f"{text}: {sign}" + (f" for {' and '.join(price)}" if price else "")
-
-
-def _carries(situation: Situation, predicted: Prediction) -> str:
-    context, each = situation.context, ""
-    if situation.concurrency.workers > 1:
-        each = " per worker"
-    at = f" at {context:,} tokens each" if context else ""
-    return (
-        f"it carries {predicted.concurrency or 0:,} requests{each}{at}, then "
-        f"{binding_words(predicted.binding)} binds"
-    )
-
-
-def _raised(
-    situation: Situation, predicted: Prediction, limit: str, *, with_split: bool
-) -> str:
-    """Return what a higher request limit gives."""
-    context = situation.context
-    at = f" at {context:,} tokens each" if context else ""
-    moved = " and the split moved with it" if with_split else ""
-    return (
-        f"no split helps while the request limit binds; with the limit at {limit}"
-        f"{moved}, both pools carry {predicted.concurrency or 0:,} requests{at}"
-    )
-
-
-def _unreachable(situation: Situation, now: int, target: int) -> str:
-    return (
-        f"{target:,} requests per worker cannot be carried; {now:,} is the most that "
-        "any split gives, and today's gives it (see the levers)"
-    )
-
-
-def cost_of(situation: Situation, predicted: Prediction) -> Cost:
-    """Return what a setting gives up against today's pools."""
-    today = situation.today
-    if today is None:
-        return Cost()
-    return Cost(
-        kv_tokens=max(0, (today.kv_tokens or 0) - (predicted.kv_tokens or 0)),
-        slots=max(0, (today.slots or 0) - (predicted.slots or 0)),
     )
 
 

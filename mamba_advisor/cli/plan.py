@@ -104,6 +104,7 @@ def command(
     from mamba_advisor.fleet import Outcome
     from mamba_advisor.modelconfig import read_config
     from mamba_advisor.plan import make_plan
+    from mamba_advisor.plan.change import least_change
 
     if config is None and not (given["state_bytes"] and given["kv_bytes"]):
         raise click.UsageError("Missing argument 'CONFIG.json'.", ctx)
@@ -111,7 +112,15 @@ def command(
     wanted = _plan_options(options, given)
     plan = make_plan(model, wanted)
     task = options.task()
-    advice = advise_plan(plan, options.workload, sweep=task.sweep, curves=task.curves)
+    load = options.workload
+    answer = None
+    if load.avg_context and load.concurrency and not plan.missing:
+        answer = least_change(
+            model, wanted, avg_context=load.avg_context, concurrency=load.concurrency
+        )
+    advice = advise_plan(
+        plan, load, answer=answer, sweep=task.sweep, curves=task.curves
+    )
     error = ""
     if plan.missing:
         error = f"no memory to split is known: give {' and '.join(plan.missing)}"
