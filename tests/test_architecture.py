@@ -31,7 +31,7 @@ STAGES = (
     ("logfile", "runtime.model"),
     ("dialect", "catalog", "reader"),
     ("boot",),
-    ("sizing", "modelconfig"),
+    ("sizing", "modelconfig", "plan"),
     ("advice",),
     ("report",),
     ("cli",),
