@@ -24,7 +24,8 @@ def cells(*groups: tuple[int, Line]) -> list[Cell]:
     """Return the cells of (how often, line) groups."""
     tally = Tally()
     for count, line in groups:
-        tally.count(line, count)
+        for _ in range(count):
+            tally.count(line)
     return tally.busy()
 
 

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from mamba_advisor.facts import Value
 
 MAX_PERCENT = 200
 """Usages above are cut to this; SGLang can print a little above 1.00."""
-
-MAX_KEYS = 4096
-"""Distinct combinations of small numbers that a table keeps before it is drained.
-
-A key takes some 150 bytes of memory: 0.6 MiB.
-"""
 
 MAX_TEXTS = 4096
 """Distinct printed numbers of a column that are remembered with their values."""
@@ -29,9 +22,6 @@ FACTS = (
     "full_tokens",
 )
 """Facts of a line, in the order of the fields of `Line`."""
-
-KEYED = ("running", "full_usage", "state_usage", "state_slots_used", "queued")
-"""Facts that lines are counted by; of the queue only whether there is one."""
 
 
 class Line(NamedTuple):
@@ -99,15 +89,18 @@ class _Converted(dict[bytes, "int | None"]):
 class RowReader:
     """Turns rows of matched bytes of one shape into lines."""
 
-    __slots__ = ("_counts", "_percents", "_places")
+    __slots__ = ("_places", "counts", "percents")
 
     def __init__(self, fields: Sequence[str]) -> None:
         """Make a reader for rows whose places state *fields*, in this order."""
         self._places = tuple(
             fields.index(name) if name in fields else None for name in FACTS
         )
-        self._counts = _Converted(int)
-        self._percents = _Converted(lambda text: percent_of(float(text)))
+        self.counts = _Converted(int)
+        """Printed count -> its value, None for none."""
+
+        self.percents = _Converted(lambda text: percent_of(float(text)))
+        """Printed usage -> percent, None for none."""
 
     def line(self, row: Sequence[bytes]) -> Line:
         """Return *row* as a line; empty values are not stated.
@@ -118,7 +111,7 @@ class RowReader:
         running, queued, kv, state, slots, tokens = (
             b"" if place is None else row[place] for place in self._places
         )
-        counts, percents = self._counts, self._percents
+        counts, percents = self.counts, self.percents
         return Line(
             counts[running] or 0,
             counts[queued] or 0,
@@ -128,55 +121,8 @@ class RowReader:
             int(tokens) if tokens else None,
         )
 
-
-class _Waits(dict[bytes, bytes]):
-    """Printed queue length -> ``b"1"`` with a queue, ``b"0"`` without."""
-
-    def __missing__(self, text: bytes) -> bytes:
-        waits = b"1" if int(text or 0) else b"0"
-        if len(self) < MAX_TEXTS:
-            self[text] = waits
-        return waits
-
-
-class RowTable:
-    """Counts rows of matched bytes; numbers are made of them when drained.
-
-    Running requests, usages and held slots take few values and change slowly, so
-    that most lines only add to a count, without any conversion.
-    """
-
-    __slots__ = ("_counts", "_places", "_reader", "_waits", "reader")
-
-    def __init__(self, fields: Sequence[str]) -> None:
-        """Make a table for rows whose places state *fields*, in this order."""
-        self.reader = RowReader(fields)
-        self._reader = RowReader(KEYED)
-        self._places = tuple(
-            fields.index(name) if name in fields else None for name in KEYED
-        )
-        self._waits = _Waits()
-        self._counts: Counter[bytes] = Counter()
-
-    def add(self, rows: Sequence[tuple[bytes, ...]]) -> None:
-        """Count *rows*; drain the table when it `is_full`."""
+    def columns(self, rows: Sequence[Sequence[bytes]]) -> list[Sequence[bytes]]:
+        """Return the printed values of *rows* by fact, in the order of `FACTS`."""
         columns = list(zip(*rows, strict=True))
         nothing = (b"",) * len(rows)
-        *known, queued = (
-            nothing if place is None else columns[place] for place in self._places
-        )
-        waits = map(self._waits.__getitem__, queued)
-        # One key of bytes takes a third of the memory of a tuple of them.
-        self._counts.update(map(b" ".join, zip(*known, waits, strict=True)))
-
-    @property
-    def is_full(self) -> bool:
-        """Whether it is time to drain."""
-        return len(self._counts) > MAX_KEYS
-
-    def drain(self) -> Iterator[tuple[Line, int]]:
-        """Yield each distinct line and how often it came; `Line.queued` is 0 or 1."""
-        counts, self._counts = self._counts, Counter()
-        line = self._reader.line
-        for key, count in counts.items():
-            yield line(key.split(b" ")), count
+        return [nothing if at is None else columns[at] for at in self._places]

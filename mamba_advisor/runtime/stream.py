@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mamba_advisor.runtime.lines import Line, RowTable
+from mamba_advisor.runtime.lines import Line, RowReader
 from mamba_advisor.runtime.tally import Tally
 
 SAMPLED_ALL = 512
@@ -20,22 +20,24 @@ Neighbouring lines differ little: requests live for many of them.
 class Stream:
     """Sums over lines of one kind, which come one by one or as matched rows."""
 
-    __slots__ = ("_tables", "_tally", "seen")
+    __slots__ = ("_readers", "seen", "tally")
 
     def __init__(self) -> None:
         self.seen = 0
         """Lines that came."""
 
-        self._tally = Tally()
-        self._tables: dict[tuple[str, ...], RowTable] = {}
+        self.tally = Tally()
+        """The sums over everything that came."""
+
+        self._readers: dict[tuple[str, ...], RowReader] = {}
 
     def add(self, line: Line) -> None:
         """Count one line."""
-        self._tally.count(line)
+        self.tally.count(line)
         if self.seen < SAMPLED_ALL:
-            self._tally.sample(line)
+            self.tally.sample(line)
         elif self.seen % SAMPLED_EVERY == 0:
-            self._tally.sample(line, SAMPLED_EVERY)
+            self.tally.sample(line, SAMPLED_EVERY)
         self.seen += 1
 
     def add_rows(
@@ -50,30 +52,17 @@ class Stream:
         Raises:
             ValueError: A value is no number, or rows and fields differ in length.
         """
-        table = self._tables.get(fields)
-        if table is None:
-            table = self._tables[fields] = RowTable(fields)
-        table.add(rows)
+        reader = self._readers.get(fields)
+        if reader is None:
+            reader = self._readers[fields] = RowReader(fields)
+        self.tally.count_rows(reader, rows)
         every = max(0, SAMPLED_ALL - self.seen)
         first = every + -(self.seen + every) % SAMPLED_EVERY
         for row in rows[:every]:
-            self._tally.sample(table.reader.line(row))
+            self.tally.sample(reader.line(row))
         for row in rows[first::SAMPLED_EVERY]:
-            self._tally.sample(table.reader.line(row), SAMPLED_EVERY)
+            self.tally.sample(reader.line(row), SAMPLED_EVERY)
         self.seen += len(rows)
-        if table.is_full:
-            self._drain(table)
-
-    def _drain(self, table: RowTable) -> None:
-        for line, count in table.drain():
-            self._tally.count(line, count)
-
-    @property
-    def tally(self) -> Tally:
-        """The sums over everything that came."""
-        for table in self._tables.values():
-            self._drain(table)
-        return self._tally
 
     def merge(self, other: Stream) -> None:
         """Add the sums of *other*."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from mamba_advisor.runtime.bins import bin_middle, bin_of, percentile
-from mamba_advisor.runtime.lines import MAX_PERCENT, Line
+from mamba_advisor.runtime.lines import MAX_PERCENT, MAX_TEXTS, Line, RowReader
 
 KV_STEPS = (80, 90, 95)
 """Percents at which KV is tight, nearly full and full; the reasons are in `verdict`."""
@@ -23,6 +23,9 @@ Means are weighted by requests, so that few running ones weigh little anyway.  W
 load merely varies, leaving out more would favour what many requests at a time have
 in common; at a quarter, idle phases, warm-up and the ends of a benchmark are gone.
 """
+
+NONE_WAITING = (b"0", b"")
+"""How an empty queue, or none at all, is printed."""
 
 UNKNOWN = -1
 """Level of a pool whose usage the lines do not state."""
@@ -119,36 +122,38 @@ class Cell:
             self.pressures.setdefault(key, Pressure()).add(pressure)
         self.sample.add(other.sample)
 
-    def count(self, line: Line, lines: int) -> None:
-        """Count *lines* lines that say the same."""
-        running, _, kv_percent, state_percent, slots, _ = line
-        running *= lines
-        self.lines += lines
-        self.running += running
-        if slots is not None:
-            self.slots += slots * lines
-            self.slot_running += running
-        kv = state = UNKNOWN
-        if kv_percent is not None:
-            self.kv[kv_percent] += lines
-            kv = _KV_LEVELS[kv_percent]
-        if state_percent is not None:
-            self.state[state_percent] += lines
-            state = _STATE_LEVELS[state_percent]
-        if line.queued or kv == len(KV_STEPS):
-            key = (line.queued > 0, kv, state)
-            pressure = self.pressures.get(key)
-            if pressure is None:
-                pressure = self.pressures[key] = Pressure()
-            pressure.lines += lines
-            pressure.kv_percent += (kv_percent or 0) * lines
-            pressure.state_percent += (state_percent or 0) * lines
+    def count(self, line: Line) -> None:
+        """Count one line."""
+        self.lines += 1
+        self.running += line.running
+        if line.slots is not None:
+            self.slots += line.slots
+            self.slot_running += line.running
+        if line.kv_percent is not None:
+            self.kv[line.kv_percent] += 1
+        if line.state_percent is not None:
+            self.state[line.state_percent] += 1
+        if line.queued or (line.kv_percent or 0) >= KV_STEPS[-1]:
+            self.press(line.queued > 0, line.kv_percent, line.state_percent)
+
+    def press(
+        self, waiting: bool, kv_percent: int | None, state_percent: int | None
+    ) -> None:
+        """Count a line with a queue or with full KV by what was short."""
+        kv = UNKNOWN if kv_percent is None else _KV_LEVELS[kv_percent]
+        state = UNKNOWN if state_percent is None else _STATE_LEVELS[state_percent]
+        pressure = self.pressures.get((waiting, kv, state))
+        if pressure is None:
+            pressure = self.pressures[waiting, kv, state] = Pressure()
+        pressure.lines += 1
+        pressure.kv_percent += kv_percent or 0
+        pressure.state_percent += state_percent or 0
 
 
 class Tally:
     """The batch lines of one worker, by running requests."""
 
-    __slots__ = ("cells", "idle", "longest_queue", "peak")
+    __slots__ = ("_found", "cells", "idle", "longest_queue", "peak")
 
     def __init__(self) -> None:
         self.cells: defaultdict[tuple[int, bool], Cell] = defaultdict(Cell)
@@ -163,24 +168,74 @@ class Tally:
         self.longest_queue = 0
         """Most requests that waited, on the sampled lines."""
 
-    def count(self, line: Line, lines: int = 1) -> None:
-        """Count *lines* lines that say the same about everything but tokens."""
+        self._found: dict[tuple[bytes, bytes], tuple[Cell | None, int, int | None]] = {}
+
+    def count(self, line: Line) -> None:
+        """Count one line."""
         if line.running < 1:
-            self.idle += lines
+            self.idle += 1
             return
         self.peak = max(self.peak, line.running)
-        self._cell(line).count(line, lines)
+        self._cell(line.running, line.kv_percent).count(line)
+
+    def count_rows(self, reader: RowReader, rows: Sequence[Sequence[bytes]]) -> None:
+        """Count lines as a scan has matched them.
+
+        What is here for each of a million lines is kept short: printed values are
+        looked up, not converted, and running requests and KV usage find their cell
+        together.
+
+        Raises:
+            ValueError: A value is no number.
+        """
+        running, queued, kv, state, slots, _ = reader.columns(rows)
+        percents, counts, known = reader.percents, reader.counts, self._found
+        full = KV_STEPS[-1]
+        for pair, waiting, usage, held in zip(
+            zip(running, kv, strict=True), queued, state, slots, strict=True
+        ):
+            found = known.get(pair)
+            if found is None:
+                found = self._find(reader, *pair)
+            cell, requests, kv_percent = found
+            if cell is None:
+                self.idle += 1
+                continue
+            cell.lines += 1
+            cell.running += requests
+            if kv_percent is not None:
+                cell.kv[kv_percent] += 1
+            state_percent = percents[usage]
+            if state_percent is not None:
+                cell.state[state_percent] += 1
+            if held:
+                cell.slots += counts[held] or 0
+                cell.slot_running += requests
+            is_waiting = waiting not in NONE_WAITING and counts[waiting] != 0
+            if is_waiting or (kv_percent or 0) >= full:
+                cell.press(is_waiting, kv_percent, state_percent)
+
+    def _find(
+        self, reader: RowReader, running: bytes, kv: bytes
+    ) -> tuple[Cell | None, int, int | None]:
+        """Return the cell of lines with these printed values, and their numbers."""
+        requests, kv_percent = reader.counts[running] or 0, reader.percents[kv]
+        self.peak = max(self.peak, requests)
+        cell = self._cell(requests, kv_percent) if requests else None
+        if len(self._found) >= MAX_TEXTS:
+            self._found.clear()
+        found = self._found[running, kv] = cell, requests, kv_percent
+        return found
 
     def sample(self, line: Line, weight: int = 1) -> None:
         """Look at tokens and queue of a counted line, which stands for *weight*."""
         if line.running:
             self.longest_queue = max(self.longest_queue, line.queued)
-            self._cell(line).sample.count(line, weight)
+            self._cell(line.running, line.kv_percent).sample.count(line, weight)
 
-    def _cell(self, line: Line) -> Cell:
-        """Return the cell that *line* belongs to."""
-        nearly_full = (line.kv_percent or 0) >= KV_STEPS[1]
-        return self.cells[bin_of(line.running), nearly_full]
+    def _cell(self, running: int, kv_percent: int | None) -> Cell:
+        """Return the cell of lines with so many requests and such KV usage."""
+        return self.cells[bin_of(running), (kv_percent or 0) >= KV_STEPS[1]]
 
     def add(self, other: Tally) -> None:
         """Add the sums of *other*."""
