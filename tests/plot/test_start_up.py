@@ -10,27 +10,40 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
+CALL = """
+import contextlib, os, sys
+from mamba_advisor.cli import main
+sys.stdout = open(os.devnull, "w")
+with contextlib.suppress(SystemExit):
+    main(["analyze", "fixtures/demo/boot.log", "-L", "16k", *sys.argv[1:]])
+sys.stderr.write(f"LOADED {' '.join(sys.modules)}")
+"""
+"""Call the program, then name every module that it has loaded."""
 
-@pytest.mark.parametrize("form", ["json", "table", "flags"])
-def test_reports_do_not_import_pictures(form: str) -> None:
-    """Only ``--plot`` imports what draws."""
-    program = (
-        "import sys\n"
-        "from mamba_advisor.fleet import Task, analyze_one\n"
-        "from mamba_advisor.advice.model import Workload\n"
-        "from mamba_advisor.report import render\n"
-        "task = Task(Workload(16384, 'option'), curves=True)\n"
-        "(outcome,) = analyze_one('fixtures/demo/boot.log', task)\n"
-        f"render([outcome.advice], {form!r})\n"
-        "print([name for name in sys.modules if 'plot' in name or 'vl_' in name])"
-    )
+
+def loaded(*arguments: str) -> set[str]:
+    """Return what of the drawing is loaded after a call with *arguments*."""
     done = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", CALL, *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     )
+    names = done.stderr.rpartition("LOADED ")[2].split()
+    return {n for n in names if n.startswith(("mamba_advisor.report.plot.", "vl_"))}
 
-    assert "[]" == done.stdout.strip()
+
+@pytest.mark.parametrize("form", ["json", "table", "flags"])
+def test_reports_do_not_import_pictures(form: str) -> None:
+    """Reports load nothing that draws."""
+    assert set() == loaded("--format", form)
+
+
+def test_svg_does_not_import_the_rest(tmp_path: Path) -> None:
+    """An SVG needs neither the page nor the library for pixels."""
+    names = loaded("--plot", str(tmp_path / "balance.svg"))
+
+    assert "mamba_advisor.report.plot.svg" in names
+    assert set() == {"mamba_advisor.report.plot.html", "vl_convert"} & names
