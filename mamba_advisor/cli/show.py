@@ -73,10 +73,11 @@ def verdict(outcome: Outcome, options: Options) -> tuple[int, list[str]]:
     wanted = options.require_concurrency
     if outcome.status or outcome.advice is None or wanted is None:
         return outcome.status, lines
-    concurrency = outcome.advice.concurrency
-    runs = "an unknown number of"
-    if concurrency.effective is not None:
-        whole = concurrency.effective * concurrency.workers
+    concurrency, runs = outcome.advice.concurrency, "an unknown number of"
+    is_plan = outcome.advice.is_plan
+    limit = concurrency.predicted if is_plan else concurrency.effective
+    if limit is not None:
+        whole = limit * concurrency.workers
         if whole >= wanted:
             return 0, lines
         runs = f"{whole:,}"
