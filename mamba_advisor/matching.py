@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from mamba_advisor.catalog import Catalog
 from mamba_advisor.joining import Hits
@@ -26,20 +27,47 @@ LEAD = r"(?:[\w-]{1,20} ){0,2}"
 """What may stand before the key words of an unknown wording: a label."""
 
 
+REACH = 512
+"""Characters of a text that are searched for anchors: wordings stand at the start."""
+
+_WORD = r"[A-Za-z_]{4,}"
+
+
 class Matcher:
     """Finds the patterns of a catalog that read a text."""
 
-    __slots__ = ("_edited", "_exact", "_sorted", "_starts")
+    __slots__ = (
+        "_always",
+        "_edited",
+        "_exact",
+        "_order",
+        "_sorted",
+        "_starts",
+        "_words",
+    )
 
     def __init__(self, catalog: Catalog) -> None:
         self._exact = catalog.exact
         self._edited = catalog.edited
         self._sorted = sorted(filter(None, catalog.exact))
         self._starts = ("Traceback (most recent", *self._sorted)
+        self._order = {anchor: place for place, anchor in enumerate(catalog.exact)}
+        self._always: list[str] = []
+        self._words: dict[str, list[str]] = {}
+        for anchor in catalog.exact:
+            # A word that ends inside the anchor stands in every line with it.
+            inner = re.findall(rf"(?<=\W){_WORD}(?=\W)", anchor)
+            where = self._words.setdefault(inner[0], []) if inner else self._always
+            where.append(anchor)
 
     def anchors(self, text: str) -> list[str]:
-        """Return the anchors of exact patterns that *text* holds."""
-        return [anchor for anchor in self._exact if anchor in text]
+        """Return the anchors of exact patterns in *text*, in the catalog's order."""
+        near = text[:REACH]
+        found = [anchor for anchor in self._always if anchor in near]
+        for word in self._words.keys() & set(re.findall(_WORD, near)):
+            found += [anchor for anchor in self._words[word] if anchor in near]
+        found.sort(key=self._order.__getitem__)
+        return found
 
     def keys(self, text: str, *, is_stamped: bool = False) -> list[str]:
         """Return the anchors of edited patterns that *text* holds.
@@ -49,11 +77,11 @@ class Matcher:
             is_stamped: It is a line of SGLang's own, which nobody retyped: anchors
                 that stand for too much are left out.
         """
-        shortest = SHORTEST_KEY if is_stamped else 0
+        shortest, near = SHORTEST_KEY if is_stamped else 0, text[:REACH]
         return [
             anchor
             for anchor in self._edited
-            if anchor in text and len(anchor) >= shortest
+            if anchor in near and len(anchor) >= shortest
         ]
 
     def exact(
@@ -99,6 +127,12 @@ class Matcher:
             ):
                 return event if any(char.isdigit() for char in text[:300]) else ""
         return ""
+
+
+@lru_cache(maxsize=4)
+def matcher_for(catalog: Catalog) -> Matcher:
+    """Return the matcher of *catalog*; logs read with one catalog share it."""
+    return Matcher(catalog)
 
 
 def _read(

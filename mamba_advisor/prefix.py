@@ -19,17 +19,19 @@ MAX_LAYERS = 8
 NO_RANK = Rank()
 """A line without tags."""
 
-_TAG = r"[A-Z][A-Z_]{0,11}\d{1,6}(?:(?:\.\.|[-–…~])(?:[A-Z][A-Z_]{0,11})?\d{1,6})?"
-_KNOWN = (
-    r"(?:DP|PP|TP|EP|CP|DCP|SP|ATTN_CP|ATTN_TP|MOE_DP|MOE_TP)"
-    r"\d{1,6}(?:(?:\.\.|[-–…~])(?:[A-Z]{2}|[A-Z]{3,4}_[A-Z]{2})?\d{1,6})?"
-)
 _TIME = r"(?:\d{4}[-/]\d\d[-/]\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d{3,6})?"
-SGLANG = re.compile(
-    rf"\[(?:(?P<stamp>{_TIME})(?P<tags>(?: {{1,2}}{_TAG}){{0,8}})"
-    rf"|(?P<bare>{_KNOWN}(?: {_KNOWN}){{0,7}}))\] ?"
+_STAMPED = re.compile(rf"\[({_TIME})((?: {{1,2}}[^\]\s]{{1,40}}){{0,8}})\] ?")
+_BARE = r"\[([A-Z][^\]\s]{1,40}(?: [A-Z][^\]\s]{1,40}){0,7})\] ?"
+_TAG = (
+    r"([A-Z][A-Z_]{0,11}?)(\d{1,6})(?:(?:\.\.|[-–…~])(?:[A-Z][A-Z_]{0,11}?)?(\d{1,6}))?"
 )
-"""SGLang's own prefix, tags in any order; tags alone where a person cut the time."""
+_KNOWN = frozenset(
+    {
+        *("DP", "PP", "TP", "EP", "CP", "DCP", "SP"),
+        *("ATTN_CP", "ATTN_TP", "MOE_DP", "MOE_TP"),
+    }
+)
+"""Tags that make a prefix also where a person cut the time."""
 
 _AHEAD = r"(?=\[(?:\d{4}[-/]|\d\d:\d\d:|[DTPE]P\d))"
 _WORD = r"[\w.\-]{1,120}"
@@ -167,7 +169,7 @@ def _peel_part(text: str, *, is_glued: bool = False) -> Iterator[Spoken]:
         if blanks := len(text) - len(stripped):
             head.is_indented = blanks > 1 or text[0] == "\t"
             text = stripped
-        if text[:1] == "[" and (own := SGLANG.match(text)):
+        if text[:1] == "[" and (own := _own_prefix(text)):
             yield _stamped(own, text, head)
             return
         if text[:1] == "{" and (record := _json_record(text)):
@@ -203,21 +205,41 @@ def _outermost(text: str) -> tuple[str, re.Match[str]] | None:
     return None
 
 
-def _stamped(own: re.Match[str], text: str, head: _Head) -> Spoken:
+class _Own(NamedTuple):
+    """SGLang's own prefix."""
+
+    end: int
+    stamp: str
+    rank: Rank
+    last: Rank | None
+
+
+def _own_prefix(text: str, start: int = 0) -> _Own | None:
+    """Read SGLang's own prefix at *start*: time and tags, or tags alone."""
+    if found := _STAMPED.match(text, start):
+        stamp, tags = found.groups()
+        ranks = _ranks(tags)
+    elif "A" <= text[start + 1 : start + 2] <= "Z":
+        found = re.compile(_BARE).match(text, start)
+        stamp, ranks = "", _ranks(found.group(1), bare=True) if found else None
+    else:
+        return None
+    if found is None or ranks is None:
+        return None
+    return _Own(found.end(), stamp, *ranks)
+
+
+def _stamped(own: _Own, text: str, head: _Head) -> Spoken:
     """Build the message behind SGLang's prefix *own*."""
-    end = own.end()
-    stamp, tags, bare = own.group("stamp", "tags", "bare")
-    if not tags and not bare and (inner := SGLANG.match(text, end)):
-        # Somebody stamped lines that were stamped already.
-        end = inner.end()
-        stamp, tags, bare = inner.group("stamp", "tags", "bare")
-    rank, last = _ranks(tags or bare or "")
+    if not own.rank.text and text[own.end : own.end + 1] == "[":
+        # Somebody may have stamped lines that were stamped already.
+        own = _own_prefix(text, own.end) or own
     return Spoken(
-        text[end:],
-        rank,
-        last,
+        text[own.end :],
+        own.rank,
+        own.last,
         head.speaker,
-        stamp or head.stamp,
+        own.stamp or head.stamp,
         is_stamped=True,
         is_indented=head.is_indented,
         is_glued=head.is_glued,
@@ -238,21 +260,31 @@ def _unstamped(text: str, head: _Head) -> Spoken:
 
 
 @lru_cache(maxsize=4096)
-def _ranks(tags: str) -> tuple[Rank, Rank | None]:
-    """Return the rank of *tags*, and the last one where a range is printed."""
-    tags = tags.strip()
-    if not tags:
-        return NO_RANK, None
+def _ranks(tags: str, *, bare: bool = False) -> tuple[Rank, Rank | None] | None:
+    """Return the rank of *tags*, and the last one where a range is printed.
+
+    Args:
+        tags: Tags with blanks between them.
+        bare: They stand without a time: all must be known.
+
+    Returns:
+        None when one is no tag.
+    """
     first, last = dict[str, int](), dict[str, int]()
-    for name, low, high in re.findall(
-        r"([A-Z][A-Z_]*?)(\d+)(?:(?:\.\.|[-–…~])[A-Z_]*(\d+))?", tags
-    ):
+    for tag in tags.split():
+        found = re.fullmatch(_TAG, tag)
+        if found is None or (bare and found.group(1) not in _KNOWN):
+            return None
+        name, low, high = found.groups()
         first[name] = int(low)
         last[name] = int(high or low)
-    rank = Rank(first.get("DP", -1), first.get("PP", -1), first.get("TP", -1), tags)
+    text = " ".join(tags.split())
+    if not first:
+        return NO_RANK, None
+    rank = Rank(first.get("DP", -1), first.get("PP", -1), first.get("TP", -1), text)
     if first == last:
         return rank, None
-    return rank, Rank(last.get("DP", -1), last.get("PP", -1), last.get("TP", -1), tags)
+    return rank, Rank(last.get("DP", -1), last.get("PP", -1), last.get("TP", -1), text)
 
 
 class _Record(NamedTuple):
@@ -290,7 +322,7 @@ def _first(place: object, keys: tuple[str, ...]) -> str:
 def _peel_json_line(line: str, head: _Head) -> Iterator[Spoken]:
     """Read SGLang's prefix of a line inside a JSON record."""
     plain = re.sub(_ANSI, "", line)
-    if own := SGLANG.match(plain):
+    if own := _own_prefix(plain):
         yield _stamped(own, plain, head)
     else:
         text = plain.lstrip()

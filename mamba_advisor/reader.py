@@ -13,7 +13,7 @@ from mamba_advisor.catalog import Catalog
 from mamba_advisor.facts import Reading, Value
 from mamba_advisor.joining import Hits, Join, Part
 from mamba_advisor.logfile import RawLog, iter_lines, open_log
-from mamba_advisor.matching import Matcher
+from mamba_advisor.matching import matcher_for
 from mamba_advisor.merging import MAX_EXCERPT, merge
 from mamba_advisor.prefix import Spoken, peel
 from mamba_advisor.server_args import is_closed
@@ -49,7 +49,7 @@ class LineReader:
     )
 
     def __init__(self, catalog: Catalog) -> None:
-        self._matcher = Matcher(catalog)
+        self._matcher = matcher_for(catalog)
         self._join: Join | None = None
         self._held: Reading | None = None
         self._unknown: set[str] = set()

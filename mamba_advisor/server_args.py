@@ -21,7 +21,8 @@ _KEY = (
     r"""|(?P<bare>[A-Za-z_]\w{0,79})\s?=\s?)"""
 )
 # Nearly every value is a number, a word or a string without an escape.
-_SIMPLE = r"""(?:'[^'\\]*'|[^'"(\[{<,)\]}>\s]{1,200})(?=[,)}])"""
+_PAIR = _KEY + r"""(?:(?P<value>'[^'\\]*'|[^'"(\[{<,)\]}>\s]{1,200})(?=[,)}]))?"""
+_STRING = r"""'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*\""""
 _ELISION = r"[\s,]*(?:\.\.\.|…)"
 _INTEGER = r"-?[0-9]{1,18}"
 _DECIMAL = r"-?(?:\d{1,15}\.\d{0,17}|\d{1,15})(?:e[+-]?\d{1,3})?"
@@ -50,26 +51,23 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
     if opened:
         position, closer = opened.end(), _CLOSERS[opened.group(1)]
     arguments: dict[str, Scalar] = {}
-    match_key, match_simple = re.compile(_KEY).match, re.compile(_SIMPLE).match
+    match = re.compile(_PAIR).match
     for _ in range(MAX_ARGUMENTS):
-        key = match_key(text, position)
-        if key is None:
+        pair = match(text, position)
+        if pair is None:
             if skipped := re.compile(_ELISION).match(text, position):
                 position = skipped.end()
                 continue
             break
-        start = key.end()
-        simple = match_simple(text, start)
-        end, is_complete = (
-            (simple.end(), True) if simple else _end_of_value(text, start)
-        )
-        is_last = end >= len(text)
-        if not is_complete or (is_last and closer):
-            break
-        name = key.group("quoted") or key.group("bare")
-        raw = text[start:end].strip()
+        quoted, bare, raw = pair.group("quoted", "bare", "value")
+        end = pair.end()
+        if raw is None:
+            start, (end, is_complete) = end, _end_of_value(text, end)
+            if not is_complete or (end >= len(text) and closer):
+                break
+            raw = text[start:end].strip()
         if not scalars_only or _is_scalar(raw):
-            arguments.setdefault(name, _scalar(raw))
+            arguments.setdefault(quoted or bare, _scalar(raw))
         position = end
         if closer and text[end] == closer:
             break
@@ -82,8 +80,9 @@ def is_closed(text: str) -> bool:
     Args:
         text: A line from ``server_args=`` on.
     """
-    opened = re.search(r"[({]", text)
-    return opened is not None and _end_of_value(text, opened.start())[1]
+    outside = re.sub(_STRING, "", text)
+    opened, closed = (sum(map(outside.count, brackets)) for brackets in ("([{", ")]}"))
+    return 0 < opened <= closed and "'" not in outside
 
 
 def _end_of_value(text: str, start: int) -> tuple[int, bool]:
@@ -146,12 +145,12 @@ def _scalar(text: str) -> Scalar:
     """Convert a printed value; what is no scalar stays text, cut."""
     if text in _WORDS:
         return _WORDS[text]
+    if text[:1] in ("'", '"') and _end_of_string(text, 0) == len(text):
+        return _unescape(text[1:-1])
     if re.fullmatch(_INTEGER, text):
         return int(text)
     if re.fullmatch(_DECIMAL, text):
         return float(text)
-    if text[:1] in ("'", '"') and _end_of_string(text, 0) == len(text):
-        return _unescape(text[1:-1])
     return text[:MAX_RAW]
 
 
