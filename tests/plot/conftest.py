@@ -184,12 +184,7 @@ class Browser:
         }
         self.call("Emulation.setEmulatedMedia", media="", features=[scheme])
         self.call("Page.navigate", url=path.as_uri())
-        deadline = time.monotonic() + TIMEOUT_S
-        while self.run("document.readyState + location.href") != (
-            f"complete{path.as_uri()}"
-        ):
-            assert time.monotonic() < deadline, "the page does not load"
-            time.sleep(0.02)
+        self.wait(f"document.readyState + location.href === 'complete{path.as_uri()}'")
 
     def run(self, script: str) -> Any:
         """Return what *script* comes to, as JSON knows it."""
@@ -202,6 +197,13 @@ class Browser:
         )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
+
+    def wait(self, condition: str) -> None:
+        """Wait until the script *condition* is true."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while not self.run(condition):
+            assert time.monotonic() < deadline, f"never true: {condition}"
+            time.sleep(0.02)
 
     def move(self, x: float, y: float) -> None:
         """Move the mouse to a place of the window."""
@@ -240,6 +242,8 @@ class Browser:
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        # The clipboard answers only to a page that has the focus.
+        self.call("Emulation.setFocusEmulationEnabled", enabled=True)
 
     def _next(self) -> dict[str, Any]:
         """Return the next message, and note what the page complains of."""

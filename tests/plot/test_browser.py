@@ -120,10 +120,8 @@ def test_copy_button(browser: Browser, report: Path, ran: Advice) -> None:
     )
     browser.call("Page.bringToFront")
     browser.run("document.querySelector('button.copy').click()")
-    said = browser.run(
-        "new Promise((done) => setTimeout(() => done("
-        "document.getElementById('status').textContent), 300))"
-    )
+    browser.wait("document.getElementById('status').textContent")
+    said = browser.run("document.getElementById('status').textContent")
     copied = browser.run("navigator.clipboard.readText()")
 
     assert "Copied" == said
@@ -140,10 +138,9 @@ def test_copy_button_without_a_clipboard(browser: Browser, report: Path) -> None
         "document.execCommand = () => false;"
         "document.querySelector('button.copy').click()"
     )
+    browser.wait("document.getElementById('status').textContent")
     label, selected = browser.run(
-        "new Promise((done) => setTimeout(() => done(["
-        "document.querySelector('button.copy').textContent,"
-        "String(getSelection())]), 100))"
+        "[document.getElementById('status').textContent, String(getSelection())]"
     )
 
     assert "Press Ctrl+C" == label
