@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from mamba_advisor.facts import Rank
 
@@ -24,13 +24,16 @@ class Kind:
     fields: tuple[str, ...]
     """Facts that the places from `start` on state."""
 
+    is_sampled: bool = False
+    """Lines of sampled seconds only come as rows (`seconds_at`)."""
+
     def rows(self, rows: Sequence[Row]) -> list[Row]:
         """Return the values of this kind's lines among *rows*, in their order."""
         start, stop = self.start, self.start + len(self.fields)
         return [row[start:stop] for row in rows if row[start]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Batch:
     """Lines of one speaker in the order of the log, none of them doubtful.
 
@@ -52,6 +55,8 @@ class Batch:
     line_of: Callable[[int], int]
     """Return the line number of a row by its index; negative ones from the end."""
 
+    _tags: set[bytes] | None = field(default=None, init=False, compare=False)
+
     def stamps(self) -> list[str]:
         """Return the distinct printed times, in the order of the log."""
         place = self.stamp_at
@@ -65,20 +70,25 @@ class Batch:
 
     def tags(self) -> set[bytes]:
         """Return the rank tags that were printed."""
-        place = self.tags_at
-        return {row[place] for row in self.rows} if place >= 0 else {b""}
+        if self._tags is None:
+            place = self.tags_at
+            self._tags = {row[place] for row in self.rows} if place >= 0 else {b""}
+        return self._tags
 
-    def only(self, tags: Collection[bytes]) -> Batch:
-        """Return the lines with these *tags*."""
-        place = self.tags_at
-        if self.tags() <= set(tags):
+    def only(self, counts: Callable[[Row], bool]) -> Batch:
+        """Return the lines whose rows *counts* accepts."""
+        size = len(self.rows)
+        chosen = [number for number, row in enumerate(self.rows) if counts(row)]
+        if len(chosen) == size:
             return self
-        chosen = [number for number, row in enumerate(self.rows) if row[place] in tags]
-        return replace(
-            self,
-            rows=[self.rows[number] for number in chosen],
-            line_of=lambda index: self.line_of(chosen[index]),
-        )
+
+        def line_of(index: int) -> int:
+            number = chosen[index]
+            # From the nearer end: lines are found by walking.
+            return self.line_of(number if 2 * number < size else number - size)
+
+        rows = [self.rows[number] for number in chosen]
+        return replace(self, rows=rows, line_of=line_of)
 
     def by_rank(self) -> list[tuple[Rank, Sequence[Row]]]:
         """Return the rows of each rank."""
@@ -90,3 +100,12 @@ class Batch:
         for row in self.rows:
             groups[row[place]].append(row)
         return [(self.ranks[tag], rows) for tag, rows in groups.items()]
+
+
+SAMPLED = ord("7")
+"""Last digit of the seconds whose prefill lines are enough once there were many."""
+
+
+def seconds_at(stamp: bytes) -> int:
+    """Return where the last digit of the whole seconds stands in a printed time."""
+    return len(stamp.replace(b",", b".").partition(b".")[0]) - 1

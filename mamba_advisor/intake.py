@@ -139,6 +139,10 @@ class Gatherer:
         """Take batch lines as a whole."""
         self._builder.take(batch)
 
+    def is_sated(self, speaker: str) -> bool:
+        """Return whether only prefill lines of sampled seconds count any more."""
+        return self._builder.is_sated(speaker)
+
     def intake(
         self, name: str, lines: int, head: bytes, *, looks: str = "", trouble: str = ""
     ) -> Intake:

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 import pytest
 
+from mamba_advisor.runtime.cell import Cell, sum_cells
 from mamba_advisor.runtime.lines import Line
-from mamba_advisor.runtime.tally import Cell, Tally, sum_cells
+from mamba_advisor.runtime.tally import Tally
 from mamba_advisor.runtime.verdict import Events, HotPool, Limits, judge_filling
 from mamba_advisor.runtime.verdict import judge as judge_sums
 

@@ -96,6 +96,11 @@ class BootBuilder:
         self._open[speaker].take(batch)
         self._latest_speaker = speaker
 
+    def is_sated(self, speaker: str) -> bool:
+        """Return whether only prefill lines of sampled seconds count any more."""
+        start = self._open.get(self._aliases.get(speaker, speaker))
+        return start is not None and start.ear.is_sated
+
     def boots(self, source: Source) -> list[Boot]:
         """Return the server starts found so far, in the order of the log.
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from mamba_advisor.batch import Batch
 from mamba_advisor.boot import pick
+from mamba_advisor.boot.ear import Ear
 from mamba_advisor.boot.hybridity import Hybridity
 from mamba_advisor.boot.lines import take
 from mamba_advisor.boot.model import Notice, Summary
@@ -108,9 +109,7 @@ class StartDraft:
     unified: bool = False
     ready_line: int = 0
     batches: int = 0
-    speakers: dict[tuple[int, int], int] = field(default_factory=dict)
-    """DP and PP rank -> lowest TP rank that has printed batch lines."""
-
+    ear: Ear = field(default_factory=Ear)
     last_rank: RankDraft | None = None
     dating: Dating = field(default_factory=Dating)
     hybridity: Hybridity = field(default_factory=Hybridity)
@@ -162,7 +161,7 @@ class StartDraft:
     def feed(self, reading: Reading) -> None:
         """Take a line of this start."""
         event = reading.event
-        if event in BATCHES and not self.hears(reading.rank):
+        if event in BATCHES and not self.ear.counts(event, reading.rank, reading.stamp):
             return
         self.last_line = reading.line + reading.joined
         if not self.first_line:
@@ -195,11 +194,7 @@ class StartDraft:
 
     def take(self, batch: Batch) -> None:
         """Take batch lines as a whole; a reading of each of their shapes has come."""
-        for rank in sorted(batch.ranks[tags] for tags in batch.tags()):
-            self.hears(rank)
-        batch = batch.only(
-            {tags for tags in batch.tags() if self.hears(batch.ranks[tags])}
-        )
+        batch = self.ear.sift(batch)
         if not batch.rows:
             return
         self.last_line = batch.line_of(-1)
@@ -207,20 +202,6 @@ class StartDraft:
         self.batches += len(batch.rows)
         if self.collector is not None:
             self.collector.feed_batch(batch)
-
-    def hears(self, rank: Rank) -> bool:
-        """Return whether the batch lines of *rank* count.
-
-        TP ranks under one DP and PP tag repeat each other, where an old release lets
-        them all speak: the lowest one that has spoken counts.
-        """
-        worker = rank.dp, rank.pp
-        lowest = self.speakers.get(worker)
-        if lowest is None and len(self.speakers) >= MAX_RANKS:
-            return True
-        if lowest is None or rank.tp < lowest:
-            self.speakers[worker] = lowest = rank.tp
-        return rank.tp == lowest
 
     def feed_all(self, readings: Iterable[Reading]) -> None:
         """Take several lines of this start."""

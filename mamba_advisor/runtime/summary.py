@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mamba_advisor.runtime.bins import bin_middle, percentile
+from mamba_advisor.runtime.cell import Cell, Sample, sum_cells
 from mamba_advisor.runtime.model import Spread, WorkerEvidence
-from mamba_advisor.runtime.tally import Cell, Sample, Tally, sum_cells
+from mamba_advisor.runtime.tally import Tally
 from mamba_advisor.runtime.verdict import (
     Events,
     Limits,

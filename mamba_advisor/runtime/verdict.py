@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from mamba_advisor.runtime.tally import (
+from mamba_advisor.runtime.cell import (
     Cell,
     Pressure,
 )

@@ -55,6 +55,9 @@ class Sink(Protocol):
     def take(self, batch: Batch) -> None:
         """Take the next batch."""
 
+    def is_sated(self, speaker: str) -> bool:
+        """Return whether only prefill lines of sampled seconds count any more."""
+
 
 class Scanner:
     """Reads a log that comes in blocks of any size.
@@ -225,6 +228,8 @@ class Scanner:
         if len(speakers) < len(batches) or not all(
             map(self._may_take, batches.values())
         ):
+            # Another start may begin in there.
+            self._sieve.disarm()
             while start < end:
                 start = self._read_line(start)
             return True
@@ -237,6 +242,8 @@ class Scanner:
             line_of = partial(stretch.line_of, origin)
             self._sink.take(replace(batch, line_of=line_of))
             self._sieve.note_rows(batch)
+            if self._sink.is_sated(origin.speaker):
+                self._sieve.note_sated(origin.speaker)
         return False
 
     def _may_take(self, batch: Batch) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from mamba_advisor.batch import SAMPLED, seconds_at
 from mamba_advisor.facts import Reading, Value
 
 WANTED: Mapping[str, tuple[str, ...]] = {
@@ -69,6 +70,9 @@ class Shape:
 
     lead: bytes
     """Up to the end of the time, loosely and without groups."""
+
+    sparse: bytes
+    """Like `lead`, for times whose seconds are not sampled; empty without a time."""
 
     gap: bytes
     """What stands between time and tags."""
@@ -151,6 +155,12 @@ class _Learner:
             else piece
             for piece in pieces
         ]
+        sparse = [
+            replace(piece, expression=unsampled_time(reading.stamp.encode()))
+            if piece is stamp
+            else piece
+            for piece in pieces
+        ]
         brief = b""
         if len(short) == len(BRIEF):
             brief = self._expression(others, edge, short[-1].end, groups=True)
@@ -166,6 +176,7 @@ class _Learner:
             fields,
             brief,
             self._expression(pieces, 0, middle, groups=False),
+            self._expression(sparse, 0, middle, groups=False) if stamp else b"",
             re.escape(line[middle : tags.start if tags else middle]),
             re.escape(line[edge:first]),
         )
@@ -281,6 +292,14 @@ def any_time(printed: bytes) -> bytes:
     year = re.match(rb"\d{4}-|", printed)
     literal = year.group() if year else b""
     return re.escape(literal) + b".{%d}" % (len(printed) - len(literal))
+
+
+def unsampled_time(printed: bytes) -> bytes:
+    """Return an expression for times like `any_time`, but of seconds not sampled."""
+    at = seconds_at(printed)
+    head, tail = any_time(printed[:at]), printed[at + 1 :]
+    rest = b".{%d}" % len(tail) if tail else b""
+    return head + b"[^%c]" % SAMPLED + rest
 
 
 def _tags(printed: bytes) -> bytes:

@@ -73,6 +73,7 @@ class Sieve:
         self._dropped: dict[str, list[bytes]] = {}
         self._decoding: set[tuple[str, bytes]] = set()
         self._brief: set[str] = set()
+        self._sated: set[str] = set()
         self._compiled: dict[bytes, re.Pattern[bytes]] = {}
         self._is_stale = False
 
@@ -110,6 +111,7 @@ class Sieve:
             return False
         self._spoken.add((speaker, tags))
         self._brief.discard(speaker)
+        self._sated.discard(speaker)
         self.ranks[tags] = rank
         heard = self._heard.setdefault((speaker, rank.dp, rank.pp), {})
         heard.setdefault(rank.tp, tags)
@@ -162,6 +164,12 @@ class Sieve:
                 self._decoding.update((batch.speaker, tag) for tag in tags)
         self._is_stale |= self._weigh(batch.speaker)
 
+    def note_sated(self, speaker: str) -> None:
+        """Pass over prefill lines of *speaker*, but for sampled seconds."""
+        if speaker not in self._sated:
+            self._sated.add(speaker)
+            self._is_stale = True
+
     def _weigh(self, speaker: str) -> bool:
         """Settle whether prefill lines of *speaker* may be read briefly."""
         spoken = {pair for pair in self._spoken if pair[0] == speaker}
@@ -174,6 +182,7 @@ class Sieve:
         self._shapes.clear()
         self._decoding.clear()
         self._brief.clear()
+        self._sated.clear()
 
     def _shape_of(self, line: bytes, reading: Reading) -> Shape | None:
         for known, shape in self._known:
@@ -215,7 +224,8 @@ class Sieve:
                 if is_brief and shape.event == "prefill" and shape.brief:
                     fields = tuple(name for name in fields if name in BRIEF)
                     message = shape.brief
-                kinds.append(Kind(shape.event, place, fields))
+                is_sampled = self._is_sampled(shape)
+                kinds.append(Kind(shape.event, place, fields, is_sampled))
                 messages.append(message)
                 place += len(fields)
             branches.append(prefix + b"(?:" + b"|".join(messages) + b")")
@@ -230,6 +240,11 @@ class Sieve:
             pattern = self._compiled[source] = re.compile(source)
         self.pattern = pattern
 
+    def _is_sampled(self, shape: Shape) -> bool:
+        """Return whether only lines of sampled seconds are wanted."""
+        is_prefill = shape.event == "prefill" and shape.sparse
+        return bool(is_prefill) and shape.speaker in self._sated
+
     def _skipped(self) -> bytes:
         """Return the expression that excludes noise and ranks that repeat others."""
         heads = list[Head](self._noise.heads)
@@ -238,6 +253,9 @@ class Sieve:
                 tags = b"|".join(map(re.escape, dropped))
                 rest = shape.gap + b"(?:" + tags + b")" + shape.opening
                 heads.append((shape.lead, rest))
+            if self._is_sampled(shape):
+                tags = shape.gap + rb"[^\n\]]+" if shape.has_tags else b""
+                heads.append((shape.sparse, tags + shape.opening))
         by_lead: dict[bytes, list[bytes]] = {}
         for lead, rest in heads:
             by_lead.setdefault(lead, []).append(rest)

@@ -28,28 +28,30 @@ class Stretch:
 
         Args:
             origin: Whose rows are counted.
-            index: Of the row; −1 is the last one.
+            index: Of the row; negative ones count from the end.
 
         Raises:
             IndexError: There is no such row.
         """
-        if index == -1:
-            return self._last(origin)
+        if index < 0:
+            return self._from_end(origin, -index)
         matches = self.pattern.finditer(self.buffer, self.start, self.end + 1)
         mine = (found.start() for found in matches if _is_of(origin, found))
         for newline in islice(mine, index, None):
             return self.before + 1 + self._newlines(self.start, newline)
         raise IndexError(index)
 
-    def _last(self, origin: Origin) -> int:
-        """Look from the end: only a few lines of noise stand there."""
+    def _from_end(self, origin: Origin, index: int) -> int:
+        """Walk back: only a few lines of noise stand between rows."""
         newline = self.end
         while newline > self.start:
             newline = self.buffer.rfind(b"\n", self.start, newline)
             found = self.pattern.match(self.buffer, newline, self.end + 1)
             if found and _is_of(origin, found):
-                return self.after + 1 - self._newlines(newline, self.end)
-        raise IndexError(-1)
+                index -= 1
+                if not index:
+                    return self.after + 1 - self._newlines(newline, self.end)
+        raise IndexError(index)
 
     def _newlines(self, start: int, end: int) -> int:
         """Return the number of newlines behind *start* up to *end*."""

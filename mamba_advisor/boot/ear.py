@@ -1,0 +1,92 @@
+"""Which of the batch lines of a server start count."""
+
+from __future__ import annotations
+
+from mamba_advisor.batch import SAMPLED, Batch, Row, seconds_at
+from mamba_advisor.facts import Rank
+
+ALL_PROMPTS = 4096
+"""Prefill lines of a worker that all count; of the later ones a part is enough."""
+
+MAX_WORKERS = 1024
+"""Workers told apart; the widest known servers have some 300 ranks."""
+
+
+class Ear:
+    """Listens to one rank of each worker, and to prefill lines only for a while.
+
+    TP ranks under one DP and PP tag repeat each other, where an old release lets them
+    all speak: the lowest one that has spoken counts.  Prefill lines say how many
+    tokens were prefix hits.  A server prints twice as many of them as decode lines:
+    after the first thousands those of one second in ten go on to say it as well, and
+    which second that is does not depend on how the log is read.
+    """
+
+    __slots__ = ("_prompts", "_speakers")
+
+    def __init__(self) -> None:
+        self._speakers: dict[tuple[int, int], int] = {}
+        self._prompts: dict[tuple[int, int], int] = {}
+
+    @property
+    def is_sated(self) -> bool:
+        """Whether of every worker all prefill lines were heard that all count."""
+        return bool(self._speakers) and all(
+            self._prompts.get(worker, 0) >= ALL_PROMPTS for worker in self._speakers
+        )
+
+    def hears(self, rank: Rank) -> bool:
+        """Return whether the batch lines of *rank* count."""
+        worker = rank.dp, rank.pp
+        lowest = self._speakers.get(worker)
+        if lowest is None and len(self._speakers) >= MAX_WORKERS:
+            return True
+        if lowest is None or rank.tp < lowest:
+            self._speakers[worker] = lowest = rank.tp
+            self._prompts[worker] = 0
+        return rank.tp == lowest
+
+    def counts(self, event: str, rank: Rank, stamp: str) -> bool:
+        """Return whether a decode or prefill line counts."""
+        return self.hears(rank) and (
+            event != "prefill" or self._heeds(rank, stamp.encode())
+        )
+
+    def sift(self, batch: Batch) -> Batch:
+        """Return the lines of *batch* that count."""
+        ranks = batch.ranks
+        for rank in sorted({ranks[tags] for tags in batch.tags()}):
+            self.hears(rank)
+        heard = {tags for tags in batch.tags() if self.hears(ranks[tags])}
+        starts = [
+            kind.start
+            for kind in batch.kinds
+            if kind.event == "prefill" and not kind.is_sampled
+        ]
+        if not starts and len(heard) == len(batch.tags()):
+            return batch
+        tags_at, stamp_at = batch.tags_at, batch.stamp_at
+
+        def counts(row: Row) -> bool:
+            tags = row[tags_at] if tags_at >= 0 else b""
+            if tags not in heard:
+                return False
+            if not any(row[start] for start in starts):
+                return True
+            return self._heeds(ranks[tags], row[stamp_at] if stamp_at >= 0 else b"")
+
+        return batch.only(counts)
+
+    def _heeds(self, rank: Rank, stamp: bytes) -> bool:
+        """Return whether a prefill line of a rank that is heard counts."""
+        worker = rank.dp, rank.pp
+        count = self._prompts.get(worker, 0)
+        if count < ALL_PROMPTS:
+            self._prompts[worker] = count + 1
+            return True
+        return is_sampled(stamp)
+
+
+def is_sampled(stamp: bytes) -> bool:
+    """Return whether prefill lines of this printed time always count."""
+    return not stamp or stamp[seconds_at(stamp)] == SAMPLED

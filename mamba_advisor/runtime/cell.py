@@ -1,0 +1,120 @@
+"""Sums over batch lines that have about the same number of running requests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from mamba_advisor.runtime.bins import bin_of
+from mamba_advisor.runtime.lines import MAX_PERCENT, Line
+
+KV_STEPS = (80, 90, 95)
+"""Percents at which KV is tight, nearly full and full; the reasons are in `verdict`."""
+
+STATE_STEPS = (65, 95)
+"""Percents at which the state pool is well filled and full."""
+
+UNKNOWN = -1
+"""Level of a pool whose usage the lines do not state."""
+
+
+def levels(steps: Iterable[int]) -> tuple[int, ...]:
+    """Return, for each percent, how many of *steps* it has reached."""
+    return tuple(
+        sum(percent >= step for step in steps) for percent in range(MAX_PERCENT + 1)
+    )
+
+
+@dataclass(slots=True)
+class Pressure:
+    """Sums over lines that agree in what was short."""
+
+    lines: int = 0
+    kv_percent: int = 0
+    state_percent: int = 0
+
+    def add(self, other: Pressure) -> None:
+        """Add the sums of *other*."""
+        self.lines += other.lines
+        self.kv_percent += other.kv_percent
+        self.state_percent += other.state_percent
+
+
+@dataclass(slots=True)
+class Sample:
+    """Sums over the lines that are looked at one by one."""
+
+    lines: int = 0
+    queued: int = 0
+    tokens: int = 0
+    running: int = 0
+    """Running requests of the lines that state tokens."""
+
+    max_context: float = 0.0
+    """Most tokens per running request."""
+
+    contexts: Counter[int] = field(default_factory=Counter)
+    """Bin of tokens per running request -> requests."""
+
+    def count(self, line: Line, weight: int) -> None:
+        """Count one line with running requests, which stands for *weight* lines."""
+        self.lines += weight
+        self.queued += line.queued * weight
+        if line.tokens is not None:
+            context = line.tokens / line.running
+            self.tokens += line.tokens * weight
+            self.running += line.running * weight
+            self.max_context = max(self.max_context, context)
+            self.contexts[bin_of(round(context))] += line.running * weight
+
+    def add(self, other: Sample) -> None:
+        """Add the sums of *other*."""
+        self.lines += other.lines
+        self.queued += other.queued
+        self.tokens += other.tokens
+        self.running += other.running
+        self.max_context = max(self.max_context, other.max_context)
+        self.contexts.update(other.contexts)
+
+
+@dataclass(slots=True)
+class Cell:
+    """Sums over lines with about the same number of running requests."""
+
+    lines: int = 0
+    running: int = 0
+    slots: int = 0
+    slot_running: int = 0
+    """Running requests of the lines that state held slots."""
+
+    kv: Counter[int] = field(default_factory=Counter)
+    """KV usage in percent -> lines."""
+
+    state: Counter[int] = field(default_factory=Counter)
+    """State usage in percent -> lines."""
+
+    pressures: dict[tuple[bool, int, int], Pressure] = field(default_factory=dict)
+    """(Queue, KV level, state level) -> sums; lines with a queue or full KV only."""
+
+    sample: Sample = field(default_factory=Sample)
+
+    def add(self, other: Cell) -> None:
+        """Add the sums of *other*."""
+        self.lines += other.lines
+        self.running += other.running
+        self.slots += other.slots
+        self.slot_running += other.slot_running
+        self.kv.update(other.kv)
+        self.state.update(other.state)
+        for key, pressure in other.pressures.items():
+            self.pressures.setdefault(key, Pressure()).add(pressure)
+        self.sample.add(other.sample)
+
+
+def sum_cells(cells: Iterable[Cell]) -> Cell:
+    """Return the sums over all *cells*."""
+    total = Cell()
+    for cell in cells:
+        total.add(cell)
+    return total
