@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mamba_advisor.advice.model import Advice, Workload
+from mamba_advisor.advice.model import Advice, Drawn, Workload
 from mamba_advisor.advice.options import Overrides
 from mamba_advisor.errors import (
     FAILED_BOOT,
@@ -56,7 +56,7 @@ class Task:
     """Its metrics, as evidence of its load in place of the log's batch lines."""
 
     sweep: bool = False
-    curves: bool = False
+    curves: Drawn = "none"
     """Whether the data of the pictures is wanted."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -129,13 +129,16 @@ def calibrate(
     boot: Boot,
     overrides: Overrides | None = None,
     geometries: Sequence[Hypothesis] = (),
+    published: Callable[[], Sequence[Hypothesis]] = tuple,
 ) -> Calibration:
     """Return *boot* in the terms of the arithmetic.
 
     Args:
         boot: A start as read.
         overrides: Facts and what-if values from options.
-        geometries: Exact byte pairs from a model's config or published models.
+        geometries: Exact byte pairs from the model's own config.
+        published: Asked for those of published models, where neither that nor the
+            family's lattice makes the bytes exact.
 
     Returns:
         The calibration; its ``trial`` is None where a pool line is missing.
@@ -150,13 +153,13 @@ def calibrate(
     if rank is None or not sized or printout.slots is None:
         return _without_figures(boot, rank, settled, printout, printed)
     evidence = Evidence(boot, rank, settled, printout, printed, geometries)
-    tried = _try_all(evidence)
+    tried = _try_all(evidence, published)
     unknown_split = not (
         settled.states("mamba_full_memory_ratio")
         or settled.states("max_mamba_cache_size")
     )
     if tried.best.score < CONSISTENT and unknown_split:
-        return _pinned(evidence, given)
+        return _pinned(evidence, given, published)
     return _with_figures(evidence, given, tried, split_known=True)
 
 
@@ -177,9 +180,14 @@ class _Tried:
         )
 
 
-def _try_all(evidence: Evidence) -> _Tried:
+def _try_all(
+    evidence: Evidence, published: Callable[[], Sequence[Hypothesis]] = tuple
+) -> _Tried:
     """Return the best trial; of equals the newest release and the sharpest bytes."""
     tried = list(trials(evidence, sharp=True))
+    if not any(trial.score == EXACT for trial in tried) and not evidence.geometries:
+        known = replace(evidence, geometries=published())
+        tried.extend(trials(known, sharp=True))
     if not any(trial.score == EXACT for trial in tried):
         tried.extend(trials(evidence, sharp=False))
     best = max(tried, key=lambda trial: trial.score)
@@ -187,7 +195,11 @@ def _try_all(evidence: Evidence) -> _Tried:
     return _Tried(best, rivals)
 
 
-def _pinned(evidence: Evidence, given: Overrides) -> Calibration:
+def _pinned(
+    evidence: Evidence,
+    given: Overrides,
+    published: Callable[[], Sequence[Hypothesis]],
+) -> Calibration:
     """Read a split that no default explains as if the slots had been pinned."""
     slots = evidence.printout.slots
     assert slots is not None
@@ -200,7 +212,7 @@ def _pinned(evidence: Evidence, given: Overrides) -> Calibration:
         evidence.settled, booted=replace(booted, pin=pin), planned=planned
     )
     pinned = replace(evidence, settled=settled)
-    return _with_figures(pinned, given, _try_all(pinned), split_known=False)
+    return _with_figures(pinned, given, _try_all(pinned, published), split_known=False)
 
 
 def _with_figures(

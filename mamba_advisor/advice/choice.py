@@ -34,25 +34,25 @@ class Choice:
     split: Split
 
 
-def choose_split(situation: Situation, problem: SizingProblem) -> Choice | None:
+def choose_split(
+    situation: Situation, problem: SizingProblem, *, bare: bool = False
+) -> Choice | None:
     """Return the best split of *problem* for the workload; None where nothing boots.
 
     Args:
         situation: The boot, for the workload and for what is set today.
         problem: The arguments to split for; options and levers may be in it.
+        bare: Leave out the plateau and what lies beyond the request limit.
     """
     if situation.context is None and situation.target is None:
         return None
+    version, context = situation.version, situation.context
     spare = spare_slots(situation)
-    split = best_split(
-        situation.version, problem, situation.context, situation.target, spare
-    )
+    split = best_split(version, problem, context, situation.target, spare, bare=bare)
     if split is not None and situation.target is None and split.binding == "request":
         # The request limit is then the concurrency wanted: carry it with the
         # smallest state pool, instead of starving KV for slots nobody can use.
-        held = best_split(
-            situation.version, problem, situation.context, split.sustained, spare
-        )
+        held = best_split(version, problem, context, split.sustained, spare, bare=bare)
         split = replace(held, beyond=split.beyond) if held else split
     return None if split is None else as_choice(situation, problem, split)
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mamba_advisor.advice import sweep as sweeping
 from mamba_advisor.advice.calibration import Calibration, calibrate
-from mamba_advisor.advice.coaching import coach
-from mamba_advisor.advice.constants import slot_bytes, token_bytes
+from mamba_advisor.advice.constants import Hypothesis, slot_bytes, token_bytes
 from mamba_advisor.advice.explain import derivations_of
-from mamba_advisor.advice.geometry import KnownGeometry, of_config, published
 from mamba_advisor.advice.levers import levers_of
 from mamba_advisor.advice.model import (
     Advice,
-    Curves,
+    Drawn,
     Interval,
     KvPoolAdvice,
     RankAdvice,
@@ -36,6 +34,9 @@ from mamba_advisor.boot.model import Boot, KvPool, RankBoot, StatePool
 from mamba_advisor.facts import Scalar
 from mamba_advisor.measured import Measured
 
+if TYPE_CHECKING:
+    from mamba_advisor.advice.coaching import Coaching
+
 
 def advise(
     boot: Boot,
@@ -44,7 +45,7 @@ def advise(
     *,
     config: Mapping[str, Any] | None = None,
     sweep: bool = False,
-    curves: bool = False,
+    curves: Drawn = "none",
 ) -> Advice:
     """Return everything that *boot* amounts to.
 
@@ -55,7 +56,7 @@ def advise(
         overrides: Facts and what-if values from options.
         config: The model's own ``config.json``, to make rounded figures exact.
         sweep: Fill the whole grid over contexts and concurrencies.
-        curves: Fill the data of the pictures.
+        curves: Which data of the pictures to fill.
 
     Returns:
         The advice; pure data, no error is raised for what the log does not hold.
@@ -65,22 +66,30 @@ def advise(
         NotHybridError: *config* is not one of a hybrid.
     """
     wanted = _with_measured(boot, workload or Workload())
-    known = KnownGeometry()
+    geometries: tuple[Hypothesis, ...] = ()
     if config is not None:
+        from mamba_advisor.advice.geometry import of_config
+
         known = of_config(config, boot, overrides)
         boot = replace(boot, notes=(*boot.notes, *known.notes))
-    geometries = known.hypotheses or published(boot, overrides)
-    calibration = calibrate(boot, overrides, geometries)
+        geometries = known.hypotheses
+
+    def ask_published() -> Sequence[Hypothesis]:
+        from mamba_advisor.advice.geometry import published
+
+        return published(boot, overrides)
+
+    calibration = calibrate(boot, overrides, geometries, ask_published)
     return advise_situation(
         situation_of(calibration, wanted), sweep=sweep, curves=curves
     )
 
 
 def advise_situation(
-    situation: Situation, *, sweep: bool = False, curves: bool = False
+    situation: Situation, *, sweep: bool = False, curves: Drawn = "none"
 ) -> Advice:
     """Return the advice on a situation; see `advise`."""
-    coaching = coach(situation)
+    coaching = _coaching(situation)
     recommendation = coaching.recommendation if coaching else recommend(situation)
     rows: tuple[SweepRow, ...] = ()
     undecided = recommendation is None and coaching is None
@@ -121,9 +130,18 @@ def advise_situation(
         residency=residency_of(situation),
         findings=judge(situation),
         derivations=derivations_of(situation, equivalent, recommendation),
-        curves=(sweeping.curves_of(situation, recommendation) if curves else Curves()),
+        curves=sweeping.curves_of(situation, recommendation, curves),
         is_plan=boot.outcome is None,
     )
+
+
+def _coaching(situation: Situation) -> Coaching | None:
+    """Return what a failed boot needs; few boots fail, so few pay for the import."""
+    if situation.boot.outcome != "failed":
+        return None
+    from mamba_advisor.advice.coaching import coach
+
+    return coach(situation)
 
 
 def _with_measured(boot: Boot, workload: Workload) -> Workload:

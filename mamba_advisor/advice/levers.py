@@ -228,7 +228,7 @@ def _lever(
     predicted = predict(
         situation.version, changed, situation.context, like(situation, changed)
     )
-    choice = choose_split(situation, changed)
+    choice = choose_split(situation, changed, bare=True)
     if choice is not None and _better(choice.predicted, predicted):
         flags, predicted = (*flags, *choice.flags), choice.predicted
     gain = (predicted.concurrency or 0) - (now or 0)

@@ -15,6 +15,8 @@ from mamba_advisor.boot.model import Boot
 from mamba_advisor.facts import Scalar
 from mamba_advisor.measured import Measured
 
+Drawn = Literal["none", "balance", "all"]
+
 Binding = Literal["state", "kv", "kv_floor", "request", "heuristic"]
 
 

@@ -12,6 +12,7 @@ from mamba_advisor.advice.engine import advise_situation
 from mamba_advisor.advice.model import (
     Advice,
     Cost,
+    Drawn,
     Finding,
     Lever,
     Recommendation,
@@ -36,7 +37,7 @@ def advise_plan(
     *,
     answer: Answer | None = None,
     sweep: bool = False,
-    curves: bool = False,
+    curves: Drawn = "none",
 ) -> Advice:
     """Return everything that *plan* amounts to.
 
@@ -46,7 +47,7 @@ def advise_plan(
         answer: Whether it carries that, and the least change that does; see
             `mamba_advisor.plan.change.least_change`.
         sweep: Fill the whole grid over contexts and concurrencies.
-        curves: Fill the data of the pictures.
+        curves: Which data of the pictures to fill.
     """
     calibration = calibration_of(plan)
     situation = situation_of(calibration, workload or Workload())

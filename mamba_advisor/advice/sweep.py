@@ -11,6 +11,7 @@ from mamba_advisor.advice.model import (
     BalancePoint,
     BreakEvenPoint,
     Curves,
+    Drawn,
     MemoryBar,
     MemoryPart,
     Recommendation,
@@ -67,7 +68,7 @@ def _row(
 ) -> SweepRow | None:
     wanted = concurrency * situation.concurrency.workers if concurrency else None
     at = replace(situation, workload=Workload(context, "option", wanted))
-    choice = choose_split(at, problem)
+    choice = choose_split(at, problem, bare=True)
     if choice is None or not choice.split.is_reached:
         return None
     sizes = solve(situation.version, problem)
@@ -91,8 +92,12 @@ def balanced_context(situation: Situation) -> int | None:
     return rows * situation.calibration.settled.booted.dcp_size // state
 
 
-def curves_of(situation: Situation, recommendation: Recommendation | None) -> Curves:
-    """Return the data of the pictures."""
+def curves_of(
+    situation: Situation, recommendation: Recommendation | None, drawn: Drawn
+) -> Curves:
+    """Return the data of the pictures, as far as they are *drawn*."""
+    if drawn == "none":
+        return Curves()
     problem = situation.problem
     memory = tuple(_memory_bar(rank) for rank in situation.boot.ranks)
     if problem is None:
@@ -105,7 +110,7 @@ def curves_of(situation: Situation, recommendation: Recommendation | None) -> Cu
         balance_context=context,
         ratio_now=now,
         ratio_best=best,
-        break_even=tuple(_break_even(situation, problem)),
+        break_even=tuple(_break_even(situation, problem)) if drawn == "all" else (),
         memory=memory,
     )
 
@@ -161,7 +166,7 @@ def _break_even(
     for n in range(BREAK_EVEN_POINTS):
         context = round(math.exp(first + (last - first) * n / (BREAK_EVEN_POINTS - 1)))
         now = prediction_of(situation.version, problem, sizes, context)
-        split = best_split(situation.version, problem, context)
+        split = best_split(situation.version, problem, context, bare=True)
         yield BreakEvenPoint(
             avg_context=context,
             today=now.concurrency,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from mamba_advisor.advice.coaching import Coaching
+from typing import TYPE_CHECKING
+
 from mamba_advisor.advice.model import Recommendation, Verdict
 from mamba_advisor.advice.situation import Situation, binding_words
+
+if TYPE_CHECKING:
+    from mamba_advisor.advice.coaching import Coaching
 
 NO_SPLIT = "no split"
 """How the reason begins where the limit is none of the pools."""

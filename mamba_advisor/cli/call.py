@@ -8,11 +8,15 @@ from typing import Any
 
 import click
 
-from mamba_advisor.advice.model import Workload
+from mamba_advisor.advice.model import Drawn, Workload
 from mamba_advisor.advice.options import Overrides
+from mamba_advisor.cli.terminal import width
 from mamba_advisor.fleet import Task
 from mamba_advisor.report import Form
 from mamba_advisor.report.plot import FORMS, PlotForm
+
+WIDE = 100
+"""Columns from which the screen has room for a drawing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +55,15 @@ class Options:
             self.server,
             self.metrics,
             sweep=self.sweep,
-            curves=self.plot is not None or self.format in {"table", "json"},
+            curves=self._drawn(),
         )
+
+    def _drawn(self) -> Drawn:
+        """Return the data that pictures need: all, or those of the wide screen."""
+        if self.plot is not None:
+            return "all"
+        wide = self.format == "table" and width(1) >= WIDE
+        return "balance" if wide else "none"
 
 
 def gather(given: Mapping[str, Any]) -> Options:

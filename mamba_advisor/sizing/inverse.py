@@ -61,7 +61,7 @@ def slots_of_ratio(version: str, problem: SizingProblem) -> Callable[[float], in
     rules, terms = settle(version, replace(problem, pin=None))
 
     def slots(ratio: float) -> int:
-        return rules.split.solve(replace(terms, ratio=ratio))
+        return rules.split.solve(terms.at(ratio))
 
     return slots
 

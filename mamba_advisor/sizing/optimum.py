@@ -100,6 +100,8 @@ class _Search:
     problem: SizingProblem
     avg_context: int | None
     spare_slots: int
+    bare: bool = False
+    """Whether plateau and the best beyond the request limit are left out."""
 
     def by_pin(self) -> Scale | None:
         """Return the pools that a pin gives; None where none should be set."""
@@ -137,6 +139,8 @@ def best_split(
     avg_context: int | None,
     concurrency: int | None = None,
     spare_slots: int = 0,
+    *,
+    bare: bool = False,
 ) -> Split | None:
     """Return the setting that keeps most requests running.
 
@@ -147,6 +151,7 @@ def best_split(
         concurrency: C: requests at a time wanted, per DP worker; None: as many as
             possible.
         spare_slots: Slots to keep for checkpoints of idle conversations, per worker.
+        bare: Leave out `plateau` and `beyond`, which cost more than the rest.
 
     Returns:
         Without C the most requests, with the largest state pool that allows them: that
@@ -160,14 +165,15 @@ def best_split(
     """
     if avg_context is None and concurrency is None:
         raise FactError("a split needs an average context or a wanted concurrency")
-    search = _Search(version, problem, avg_context, spare_slots)
+    search = _Search(version, problem, avg_context, spare_slots, bare)
     if settle(version, problem)[1].is_refused:
         return None
     found = None if concurrency is None else _smallest(search, concurrency)
     if found is not None:
         return found
     found = _largest(search)
-    beyond = _beyond(search, concurrency, 0 if found is None else found.sustained)
+    floor = 0 if found is None else found.sustained
+    beyond = None if bare else _beyond(search, concurrency, floor)
     if found is None:
         return beyond
     reached = concurrency is None or found.sustained >= concurrency
@@ -301,7 +307,7 @@ def _split(
         kv_limit=None if context is None else sizes.kv_tokens_logical // context,
         sustained=min(sustained(sizes, context), carried),
         unbudgeted_bytes=_unpaid_drafts(version, applied, sizes),
-        plateau=_plateau(search, span.requests),
+        plateau=None if search.bare else _plateau(search, span.requests),
     )
 
 

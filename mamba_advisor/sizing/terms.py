@@ -46,6 +46,24 @@ class Terms:
     draft_tokens: int = 0
     """D where draft states are charged, else 0."""
 
+    def at(self, ratio: float) -> Terms:
+        """Return the same under another *ratio*.
+
+        Written out, since `dataclasses.replace` is slow where a search bisects.
+        """
+        return Terms(
+            self.problem,
+            self.reserved,
+            self.is_refused,
+            self.limit,
+            self.decider,
+            ratio,
+            self.slot_bytes,
+            self.ring_bytes,
+            self.fixed_bytes,
+            self.draft_tokens,
+        )
+
 
 # --- who settles K ----------------------------------------------------------------
 

@@ -60,7 +60,7 @@ os.execv(sys.argv[3], sys.argv[3:])
 def demo(context: int | None = 16_384) -> Advice:
     """Return the advice on the recorded boot."""
     workload = Workload(context, "option" if context else None)
-    (outcome,) = analyze_one(str(DEMO), Task(workload, curves=True))
+    (outcome,) = analyze_one(str(DEMO), Task(workload, curves="all"))
     assert outcome.advice is not None
     return outcome.advice
 
