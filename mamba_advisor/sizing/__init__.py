@@ -4,6 +4,10 @@ Forward: `solve` and `size_pools`.  Backward: `rest_interval`, `ratio_for_slots`
 `pin_for_slots` and their likes.  The best setting: `best_split`.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from mamba_advisor.sizing.budget import (
     Unbudgeted,
     allocated_unbudgeted,
@@ -12,7 +16,6 @@ from mamba_advisor.sizing.budget import (
     state_charge,
 )
 from mamba_advisor.sizing.forward import size_pools, solve
-from mamba_advisor.sizing.inputs import SizingInputs
 from mamba_advisor.sizing.inverse import (
     formula_ratio,
     pin_for_concurrency,
@@ -28,6 +31,9 @@ from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.rules import request_limits
 from mamba_advisor.sizing.slots import slots_per_request
 from mamba_advisor.sizing.terms import decided_by
+
+if TYPE_CHECKING:
+    from mamba_advisor.sizing.inputs import SizingInputs
 
 __all__ = [
     "PoolSizes",
@@ -53,3 +59,12 @@ __all__ = [
     "state_charge",
     "sustained",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # SGLang's own inputs serve checks of the arithmetic; reading logs needs none.
+    if name != "SizingInputs":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from mamba_advisor.sizing.inputs import SizingInputs
+
+    return SizingInputs

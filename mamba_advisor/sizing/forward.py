@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
-from mamba_advisor.sizing.inputs import SizingInputs, reduce_inputs
 from mamba_advisor.sizing.pools import PoolSizes, PoolWarning
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.rules import Rules, settle
 from mamba_advisor.sizing.split import kv_gib
 from mamba_advisor.sizing.terms import GIB, Terms
 from mamba_advisor.sizing.tokens import Tokens
+
+if TYPE_CHECKING:
+    from mamba_advisor.sizing.inputs import SizingInputs
 
 
 def solve(version: str, problem: SizingProblem) -> PoolSizes:
@@ -49,6 +52,8 @@ def size_pools(version: str, inputs: SizingInputs) -> PoolSizes:
         FactError: *version* is 0.5.3 or older: it has no ratio.
         InputError: *version* is not a release, or a field that is needed is None.
     """
+    from mamba_advisor.sizing.inputs import reduce_inputs
+
     return solve(version, reduce_inputs(version, inputs))
 
 
