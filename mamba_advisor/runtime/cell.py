@@ -19,11 +19,11 @@ UNKNOWN = -1
 """Level of a pool whose usage the lines do not state."""
 
 
-def levels(steps: Iterable[int]) -> tuple[int, ...]:
-    """Return, for each percent, how many of *steps* it has reached."""
-    return tuple(
-        sum(percent >= step for step in steps) for percent in range(MAX_PERCENT + 1)
-    )
+_KV_LEVELS, _STATE_LEVELS = (
+    tuple(sum(percent >= step for step in steps) for percent in range(MAX_PERCENT + 1))
+    for steps in (KV_STEPS, STATE_STEPS)
+)
+"""Percent -> how many of the steps it has reached."""
 
 
 @dataclass(slots=True)
@@ -110,6 +110,37 @@ class Cell:
         for key, pressure in other.pressures.items():
             self.pressures.setdefault(key, Pressure()).add(pressure)
         self.sample.add(other.sample)
+
+    def count(self, line: Line, weight: int = 1) -> None:
+        """Count a line that stands for *weight* lines."""
+        self.lines += weight
+        self.running += line.running * weight
+        if line.slots is not None:
+            self.slots += line.slots * weight
+            self.slot_running += line.running * weight
+        if line.kv_percent is not None:
+            self.kv[line.kv_percent] += weight
+        if line.state_percent is not None:
+            self.state[line.state_percent] += weight
+        if line.queued or (line.kv_percent or 0) >= KV_STEPS[-1]:
+            self.press(line.queued > 0, line.kv_percent, line.state_percent, weight)
+
+    def press(
+        self,
+        waiting: bool,
+        kv_percent: int | None,
+        state_percent: int | None,
+        weight: int,
+    ) -> None:
+        """Count a line with a queue or with full KV by what was short."""
+        kv = UNKNOWN if kv_percent is None else _KV_LEVELS[kv_percent]
+        state = UNKNOWN if state_percent is None else _STATE_LEVELS[state_percent]
+        pressure = self.pressures.get((waiting, kv, state))
+        if pressure is None:
+            pressure = self.pressures[waiting, kv, state] = Pressure()
+        pressure.lines += weight
+        pressure.kv_percent += (kv_percent or 0) * weight
+        pressure.state_percent += (state_percent or 0) * weight
 
 
 def sum_cells(cells: Iterable[Cell]) -> Cell:

@@ -126,3 +126,11 @@ class RowReader:
         columns = list(zip(*rows, strict=True))
         nothing = (b"",) * len(rows)
         return [nothing if at is None else columns[at] for at in self._places]
+
+    def extremes(self, rows: Sequence[Sequence[bytes]]) -> tuple[int, int]:
+        """Return the most running and the most queued requests of *rows*."""
+        running, queued, *_ = self.columns(rows)
+        get = self.counts.__getitem__
+        most = max((get(text) or 0 for text in set(running)), default=0)
+        longest = max((get(text) or 0 for text in set(queued)), default=0)
+        return most, longest

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from mamba_advisor.runtime.lines import Line, RowReader
 from mamba_advisor.runtime.tally import Tally
 
-SAMPLED_ALL = 512
-"""Lines at the start of a run that are all looked at one by one."""
-
-SAMPLED_EVERY = 16
-"""From then on every sixteenth is, in the order of the log.
+COUNTED_ALL, COUNTED_EVERY = 4096, 8
+"""Lines at the start of a run that are all counted, in about two hours; from then on
+every eighth is, for eight, in the order of the log.
 
 Neighbouring lines differ little: requests live for many of them.
 """
+
+SAMPLED_ALL, SAMPLED_EVERY = 512, 16
+"""The same for tokens per request, which is more work."""
 
 
 class Stream:
@@ -33,11 +34,11 @@ class Stream:
 
     def add(self, line: Line) -> None:
         """Count one line."""
-        self.tally.count(line)
-        if self.seen < SAMPLED_ALL:
-            self.tally.sample(line)
-        elif self.seen % SAMPLED_EVERY == 0:
-            self.tally.sample(line, SAMPLED_EVERY)
+        self.tally.note_extremes(line.running, line.queued)
+        if weight := _weight(self.seen, COUNTED_ALL, COUNTED_EVERY):
+            self.tally.count(line, weight)
+        if weight := _weight(self.seen, SAMPLED_ALL, SAMPLED_EVERY):
+            self.tally.sample(line, weight)
         self.seen += 1
 
     def add_rows(
@@ -55,16 +56,40 @@ class Stream:
         reader = self._readers.get(fields)
         if reader is None:
             reader = self._readers[fields] = RowReader(fields)
-        self.tally.count_rows(reader, rows)
-        every = max(0, SAMPLED_ALL - self.seen)
-        first = every + -(self.seen + every) % SAMPLED_EVERY
-        for row in rows[:every]:
-            self.tally.sample(reader.line(row))
-        for row in rows[first::SAMPLED_EVERY]:
-            self.tally.sample(reader.line(row), SAMPLED_EVERY)
+        self.tally.note_extremes(*reader.extremes(rows))
+        for weight, chosen in _chosen(rows, self.seen, COUNTED_ALL, COUNTED_EVERY):
+            self.tally.count_rows(reader, chosen, weight)
+        for weight, chosen in _chosen(rows, self.seen, SAMPLED_ALL, SAMPLED_EVERY):
+            for row in chosen:
+                self.tally.sample(reader.line(row), weight)
         self.seen += len(rows)
 
     def merge(self, other: Stream) -> None:
         """Add the sums of *other*."""
         self.tally.add(other.tally)
         self.seen += other.seen
+
+
+def _weight(seen: int, at_first: int, every: int) -> int:
+    """Return how many lines the next one stands for, 0 when it is passed over.
+
+    Args:
+        seen: Lines before it.
+        at_first: Lines at the start that all count.
+        every: From then on one of so many does.
+    """
+    if seen < at_first:
+        return 1
+    return 0 if seen % every else every
+
+
+def _chosen(
+    rows: Sequence[tuple[bytes, ...]], seen: int, at_first: int, every: int
+) -> Iterator[tuple[int, Sequence[tuple[bytes, ...]]]]:
+    """Yield (weight, rows) like `_weight`, where there are rows."""
+    single = max(0, at_first - seen)
+    if single:
+        yield 1, rows[:single]
+    start = single + -(seen + single) % every
+    if start < len(rows):
+        yield every, rows[start::every]

@@ -1,4 +1,4 @@
-"""The batch lines of one worker in lists whose size does not depend on their number."""
+"""The batch lines of one worker, in tables of a size that stays as it is."""
 
 from __future__ import annotations
 
@@ -7,19 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from mamba_advisor.runtime.bins import bin_middle, bin_of, percentile
-from mamba_advisor.runtime.cell import KV_STEPS, Cell, Sample
+from mamba_advisor.runtime.cell import KV_STEPS, Cell
 from mamba_advisor.runtime.lines import MAX_TEXTS, Line, RowReader
-from mamba_advisor.runtime.sheet import (
-    RUNNING,
-    SIZE,
-    SLOT_RUNNING,
-    SLOTS,
-    Places,
-    Sheet,
-    cells_of,
-    places_of,
-    press,
-)
 
 QUIET_SHARE = 0.25
 """Share of the typical number of running requests below which a line is left out.
@@ -29,153 +18,108 @@ load merely varies, leaving out more would favour what many requests at a time h
 in common; at a quarter, idle phases, warm-up and the ends of a benchmark are gone.
 """
 
+NONE_WAITING = (b"0", b"")
+"""How an empty queue, or none at all, is printed."""
+
 
 class Tally:
     """The batch lines of one worker, by running requests."""
 
-    __slots__ = (
-        "_cells",
-        "_places",
-        "_samples",
-        "_sheets",
-        "_shown",
-        "longest_queue",
-        "peak",
-    )
+    __slots__ = ("_found", "cells", "idle", "longest_queue", "peak")
 
     def __init__(self) -> None:
+        self.cells: defaultdict[tuple[int, bool], Cell] = defaultdict(Cell)
+        """(Bin of running requests, KV nearly full) -> sums."""
+
+        self.idle = 0
+        """Lines without a running request."""
+
         self.peak = 0
         """Most requests that ran at once."""
 
         self.longest_queue = 0
-        """Most requests that waited, on the sampled lines."""
+        """Most requests that waited."""
 
-        self._sheets: dict[int, Sheet] = {}
-        """Bin of running requests -> sums; the first one is of idle lines."""
+        self._found: dict[tuple[bytes, bytes], tuple[Cell | None, int, int | None]] = {}
 
-        self._samples: defaultdict[tuple[int, bool], Sample] = defaultdict(Sample)
-        self._shown: dict[bytes, Sheet] = {}
-        """Printed running requests -> the sheet of their bin."""
+    def count(self, line: Line, weight: int = 1) -> None:
+        """Count a line that stands for *weight* lines."""
+        if line.running < 1:
+            self.idle += weight
+        else:
+            self._cell(line.running, line.kv_percent).count(line, weight)
 
-        self._places: dict[tuple[bytes, bytes], Places] = {}
-        """Printed usages -> where they are counted."""
+    def count_rows(
+        self, reader: RowReader, rows: Sequence[Sequence[bytes]], weight: int = 1
+    ) -> None:
+        """Count lines as a scan has matched them, each for *weight* lines.
 
-        self._cells: dict[tuple[int, bool], Cell] | None = None
-        """What `cells` returns, until something is added."""
-
-    def count(self, line: Line) -> None:
-        """Count one line."""
-        self._cells = None
-        self.peak = max(self.peak, line.running)
-        sheet = self._sheet(line.running)
-        places = places_of(line.kv_percent, line.state_percent)
-        sheet[places.kv] += 1
-        sheet[places.state] += 1
-        sheet[RUNNING + places.is_nearly_full] += line.running
-        if line.slots is not None:
-            sheet[SLOTS + places.is_nearly_full] += line.slots
-            sheet[SLOT_RUNNING + places.is_nearly_full] += line.running
-        if line.queued or places.presses:
-            press(sheet, places, line.queued > 0)
-
-    def count_rows(self, reader: RowReader, rows: Sequence[Sequence[bytes]]) -> None:
-        """Count lines as a scan has matched them.
-
-        What is done here for each of a million lines is kept short: printed values
-        are looked up, and the looked-up places are counted up.
+        What is here for each of a million lines is kept short: printed values are
+        looked up, not converted, and running requests and KV usage find their cell
+        together.
 
         Raises:
             ValueError: A value is no number.
         """
-        self._cells = None
         running, queued, kv, state, slots, _ = reader.columns(rows)
-        counts, shown = reader.counts, self._shown
-        for text in set(running) - shown.keys():
-            requests = counts[text] or 0
-            self.peak = max(self.peak, requests)
-            if len(shown) < MAX_TEXTS:
-                shown[text] = self._sheet(requests)
-        usages = list(zip(kv, state, strict=True))
-        known = self._places
-        needed = set(usages)
-        new = needed - known.keys()
-        if len(known) + len(new) > MAX_TEXTS:
-            known.clear()
-            new = needed
-        for pair in new:
-            known[pair] = places_of(*map(reader.percents.__getitem__, pair))
-        get = counts.__getitem__
-        for text, number, places, waiting, held in zip(
-            running,
-            map(get, running),
-            map(known.__getitem__, usages),
-            map(get, queued),
-            map(get, slots),
-            strict=True,
+        percents, counts, known = reader.percents, reader.counts, self._found
+        full = KV_STEPS[-1]
+        for pair, waiting, usage, held in zip(
+            zip(running, kv, strict=True), queued, state, slots, strict=True
         ):
-            sheet = shown.get(text) or self._sheet(number or 0)
-            at_kv, at_state, nearly_full, presses = places[:4]
-            sheet[at_kv] += 1
-            sheet[at_state] += 1
-            sheet[RUNNING + nearly_full] += number or 0
-            if held is not None:
-                sheet[SLOTS + nearly_full] += held
-                sheet[SLOT_RUNNING + nearly_full] += number or 0
-            if waiting or presses:
-                press(sheet, places, bool(waiting))
+            found = known.get(pair)
+            if found is None:
+                found = self._find(reader, *pair)
+            cell, requests, kv_percent = found
+            if cell is None:
+                self.idle += weight
+                continue
+            cell.lines += weight
+            cell.running += requests * weight
+            if kv_percent is not None:
+                cell.kv[kv_percent] += weight
+            state_percent = percents[usage]
+            if state_percent is not None:
+                cell.state[state_percent] += weight
+            if held:
+                cell.slots += (counts[held] or 0) * weight
+                cell.slot_running += requests * weight
+            is_waiting = waiting not in NONE_WAITING and counts[waiting] != 0
+            if is_waiting or (kv_percent or 0) >= full:
+                cell.press(is_waiting, kv_percent, state_percent, weight)
+
+    def _find(
+        self, reader: RowReader, running: bytes, kv: bytes
+    ) -> tuple[Cell | None, int, int | None]:
+        """Return the cell of lines with these printed values, and their numbers."""
+        requests, kv_percent = reader.counts[running] or 0, reader.percents[kv]
+        cell = self._cell(requests, kv_percent) if requests else None
+        if len(self._found) >= MAX_TEXTS:
+            self._found.clear()
+        found = self._found[running, kv] = cell, requests, kv_percent
+        return found
+
+    def note_extremes(self, running: int, queued: int) -> None:
+        """Note the largest numbers of some lines, or those of one line."""
+        self.peak = max(self.peak, running)
+        self.longest_queue = max(self.longest_queue, queued)
 
     def sample(self, line: Line, weight: int = 1) -> None:
         """Look at tokens and queue of a counted line, which stands for *weight*."""
-        self._cells = None
         if line.running:
-            self.longest_queue = max(self.longest_queue, line.queued)
-            nearly_full = (line.kv_percent or 0) >= KV_STEPS[1]
-            self._samples[bin_of(line.running), nearly_full].count(line, weight)
+            self._cell(line.running, line.kv_percent).sample.count(line, weight)
 
-    def _sheet(self, running: int) -> Sheet:
-        """Return the sheet of lines with so many running requests."""
-        code = bin_of(running)
-        sheet = self._sheets.get(code)
-        if sheet is None:
-            sheet = self._sheets[code] = [0] * SIZE
-        return sheet
+    def _cell(self, running: int, kv_percent: int | None) -> Cell:
+        """Return the cell of lines with so many requests and such KV usage."""
+        return self.cells[bin_of(running), (kv_percent or 0) >= KV_STEPS[1]]
 
     def add(self, other: Tally) -> None:
         """Add the sums of *other*."""
-        self._cells = None
+        self.idle += other.idle
         self.peak = max(self.peak, other.peak)
         self.longest_queue = max(self.longest_queue, other.longest_queue)
-        for code, sheet in other._sheets.items():
-            mine = self._sheets.get(code)
-            if mine is None:
-                self._sheets[code] = list(sheet)
-            else:
-                mine[:] = map(sum, zip(mine, sheet, strict=True))
-        for key, sample in other._samples.items():
-            self._samples[key].add(sample)
-
-    @property
-    def cells(self) -> dict[tuple[int, bool], Cell]:
-        """The sums by (bin of running requests, KV nearly full), without idle lines."""
-        if self._cells is None:
-            self._cells = self._make_cells()
-        return self._cells
-
-    def _make_cells(self) -> dict[tuple[int, bool], Cell]:
-        cells = {
-            (code, is_nearly_full): cell
-            for code, sheet in sorted(self._sheets.items())
-            if code
-            for is_nearly_full, cell in cells_of(sheet)
-        }
-        for key, sample in self._samples.items():
-            cells[key].sample = sample
-        return cells
-
-    @property
-    def idle(self) -> int:
-        """Lines without a running request."""
-        return sum(cell.lines for _, cell in cells_of(self._sheet(0)))
+        for key, cell in other.cells.items():
+            self.cells[key].add(cell)
 
     @property
     def lines(self) -> int:
