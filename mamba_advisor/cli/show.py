@@ -131,7 +131,14 @@ def _tells(outcome: Outcome, options: Options) -> bool:
     advice = outcome.advice
     if advice is None or advice.hybrid is False:
         return False
-    return advice.is_plan or advice.boot.runtime is not None
+    known = (
+        advice.boot.runtime,
+        advice.concurrency.effective,
+        advice.state_pool,
+        advice.kv_pool,
+        *advice.boot.summaries,
+    )
+    return advice.is_plan or any(part is not None for part in known)
 
 
 def page(advices: Sequence[Advice], options: Options, descriptor: int = 1) -> str:
