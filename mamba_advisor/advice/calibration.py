@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from mamba_advisor.advice import reserve
+from mamba_advisor.advice import drafts, reserve
 from mamba_advisor.advice.constants import Hypothesis, Printed, printed_constants
 from mamba_advisor.advice.options import Overrides
 from mamba_advisor.advice.predict import Case
@@ -31,6 +31,7 @@ from mamba_advisor.boot import binding_rank
 from mamba_advisor.boot.model import Boot, RankBoot
 from mamba_advisor.measured import Measured
 from mamba_advisor.sizing import SizingProblem
+from mamba_advisor.sizing.releases import since
 from mamba_advisor.sizing.terms import decided_by
 
 OUTCOMES: dict[int, Literal["exact", "consistent", "differs"]] = {
@@ -108,13 +109,19 @@ class Calibration:
         return self.trial.problem if self.trial else self.planned
 
 
-def printout_of(boot: Boot, rank: RankBoot | None) -> Printout:
-    """Return what *boot* printed of K, T and the limit in force."""
+def printout_of(boot: Boot, rank: RankBoot | None, settled: Settled) -> Printout:
+    """Return what *boot* printed of K, T and the limit in force.
+
+    The limit notice prints K, too, and the summary line T.  Draft states are printed
+    for exactly one request more than the limit, from 0.5.10 on.
+    """
     slots = rank.state_pool.slots if rank and rank.state_pool else None
     told = boot.capped.figures.get("state_slots") if boot.capped else None
     if slots is None and isinstance(told, int):
         slots = told
     tokens = rank.kv_pool.tokens if rank and rank.kv_pool else None
+    if tokens is None and boot.summaries and settled.booted.dcp_size == 1:
+        tokens = min(summary.tokens for summary in boot.summaries)
     limits = [s.max_running_requests for s in boot.summaries]
     known = [limit for limit in limits if limit is not None]
     limit = min(known) if known else None
@@ -122,6 +129,8 @@ def printout_of(boot: Boot, rank: RankBoot | None) -> Printout:
         granted = notice.figures.get("granted") if notice else None
         if limit is None and isinstance(granted, int):
             limit = granted
+    if limit is None and rank is not None and since(settled.versions[-1], "0.5.10"):
+        limit = drafts.drafted_requests(rank, settled.booted.draft_tokens)
     return Printout(slots, tokens, limit)
 
 
@@ -146,7 +155,7 @@ def calibrate(
     given = overrides or Overrides()
     rank = binding_rank(boot)
     settled = settle(boot, given)
-    printout = printout_of(boot, rank)
+    printout = printout_of(boot, rank, settled)
     page = settled.booted.page_size
     printed = printed_constants(rank, page) if rank else Printed(None, None, None)
     sized = printed.slot and printed.token and printout.tokens is not None

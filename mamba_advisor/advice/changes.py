@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mamba_advisor.advice.idle import idle_memory, raised_problem
+from mamba_advisor.advice.idle import idle_memory, is_capped_now, raised_problem
 from mamba_advisor.advice.rings import CACHE_LEN, ring_bytes_of
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.advice.whatif import (
@@ -16,7 +16,7 @@ from mamba_advisor.advice.whatif import (
     with_kv_dtype,
     with_state_dtype,
 )
-from mamba_advisor.sizing import SizingProblem
+from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.releases import since
 from mamba_advisor.sizing.unified import unified_concurrency
 
@@ -139,6 +139,19 @@ def higher_limit(situation: Situation, problem: SizingProblem) -> SizingProblem 
     if not known or min(known) <= (today.limits.request or 0):
         return None
     return replace(problem, max_running_requests=min(known) * problem.attn_dp_size)
+
+
+def uncapped(situation: Situation, problem: SizingProblem) -> SizingProblem | None:
+    """Take away the cap on KV tokens that the user set."""
+    if problem.max_total_tokens is None or not is_capped_now(situation):
+        return None
+    return replace(problem, max_total_tokens=None)
+
+
+def uncapped_flags(situation: Situation, problem: SizingProblem) -> tuple[str, ...]:
+    """Return the cap at which the budget is used up."""
+    tokens = solve(situation.version, problem).kv_tokens
+    return ("--max-total-tokens", str(tokens)) if tokens else ()
 
 
 def replay_drafts(situation: Situation, problem: SizingProblem) -> SizingProblem | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from mamba_advisor.advice.settle import Settled
 from mamba_advisor.boot.model import RankBoot
-from mamba_advisor.measured import Measured
 from mamba_advisor.sizing.releases import since
 
 OWN_CELL = ("DFLASH", "DSPARK")
@@ -71,21 +72,36 @@ def charged_bytes(
     return int(token * (1 + 1 / layers))
 
 
-def drafted_tokens(rank: RankBoot, slot: Measured, limit: int) -> int | None:
+def drafted_tokens(rank: RankBoot, limit: int) -> int | None:
     """Return D from the printed draft states; None where no integer fits.
 
     Args:
         rank: The binding rank.
-        slot: State bytes of one slot.
         limit: The request limit in force; the draft states have one row more.
     """
+    return _one_integer(rank, limit + 1) if limit > 0 else None
+
+
+def drafted_requests(rank: RankBoot, draft_tokens: int) -> int | None:
+    """Return the request limit behind the printed draft states, None if unknown.
+
+    Args:
+        rank: The binding rank.
+        draft_tokens: D.
+    """
+    rows = _one_integer(rank, draft_tokens) if draft_tokens > 0 else None
+    return rows - 1 if rows is not None and rows > 1 else None
+
+
+def _one_integer(rank: RankBoot, divisor: int) -> int | None:
+    """Return draft states ÷ states of a slot ÷ *divisor*, if one integer fits."""
     pool = rank.state_pool
-    if pool is None or pool.draft_ssm is None or pool.ssm is None or limit < 1:
+    if pool is None or pool.draft_ssm is None or pool.ssm is None:
         return None
     if pool.draft_ssm.value == 0 or pool.ssm.value == 0:
         return None
     recurrent = pool.ssm // (pool.slots + 1)
-    low = pool.draft_ssm.low / max(1, recurrent.high) / (limit + 1)
-    high = pool.draft_ssm.high / max(1, recurrent.low) / (limit + 1)
-    first, last = -(-low // 1), high // 1
-    return int(first) if first == last and first > 0 else None
+    low = pool.draft_ssm.low / max(1, recurrent.high) / divisor
+    high = pool.draft_ssm.high / max(1, recurrent.low) / divisor
+    first, last = math.ceil(low), math.floor(high)
+    return first if first == last and first > 0 else None

@@ -9,6 +9,7 @@ from mamba_advisor.advice.situation import Situation
 from mamba_advisor.advice.whatif import with_fraction
 from mamba_advisor.measured import UNITS, Measured
 from mamba_advisor.sizing import SizingProblem
+from mamba_advisor.sizing.budget import is_capped
 
 GIB = UNITS["GiB"]
 
@@ -63,6 +64,8 @@ def idle_memory(situation: Situation) -> IdleMemory | None:
         return None
     if not isinstance(fraction, float) or situation.boot.outcome != "ready":
         return None
+    if is_capped_now(situation):
+        return None
     if rank.graphs is None and not situation.boot.summaries:
         # What was free at the end of the pools is not idle: graphs come after.
         return None
@@ -79,6 +82,13 @@ def idle_memory(situation: Situation) -> IdleMemory | None:
         fraction,
         max(fraction, min(raised, HIGHEST_FRACTION)),
     )
+
+
+def is_capped_now(situation: Situation) -> bool:
+    """Return whether ``--max-total-tokens`` holds the KV pool down."""
+    booted = situation.calibration.booted
+    tokens = situation.calibration.printout.tokens
+    return booted is not None and tokens is not None and is_capped(booted, tokens)
 
 
 def raised_problem(

@@ -60,6 +60,13 @@ LEVERS: tuple[LeverKind, ...] = (
         "watch free memory under full load: graphs and activations share what is left",
     ),
     LeverKind(
+        "max-total-tokens",
+        "0.5.4",
+        changes.uncapped,
+        changes.uncapped_flags,
+        None,
+    ),
+    LeverKind(
         "max-running-requests",
         "0.5.4",
         changes.higher_limit,

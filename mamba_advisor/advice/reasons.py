@@ -39,6 +39,11 @@ def _made_to_measure(situation: Situation, predicted: Prediction, cost: Cost) ->
     )
 
 
+def count(number: int, thing: str) -> str:
+    """Return *number* with its *thing*, in the plural where it is due."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def carries(situation: Situation, predicted: Prediction) -> str:
     """Return how many requests a setting carries, and what then binds."""
     context, each = situation.context, ""
@@ -46,7 +51,7 @@ def carries(situation: Situation, predicted: Prediction) -> str:
         each = " per worker"
     at = f" at {context:,} tokens each" if context else ""
     return (
-        f"it carries {predicted.concurrency or 0:,} requests{each}{at}, then "
+        f"it carries {count(predicted.concurrency or 0, 'request')}{each}{at}, then "
         f"{binding_words(predicted.binding)} binds"
     )
 
@@ -58,18 +63,30 @@ def limit_raised(
     context = situation.context
     at = f" at {context:,} tokens each" if context else ""
     moved = " and the split moved with it" if with_split else ""
+    today = situation.today
+    binds = today is not None and today.binding == "request"
+    first = "no split helps while the request limit binds; " if binds else ""
     return (
-        f"no split helps while the request limit binds; with the limit at {limit}"
-        f"{moved}, both pools carry {predicted.concurrency or 0:,} requests{at}"
+        f"{first}with the limit at {limit}{moved}, both pools carry "
+        f"{count(predicted.concurrency or 0, 'request')}{at}"
     )
 
 
-def unreachable(situation: Situation, now: int, target: int) -> str:
-    """Return that no split carries the target, and what today's carries."""
+def unreachable(target: int, most: int) -> str:
+    """Return that no split carries the target, and what is the most."""
     return (
-        f"{target:,} requests per worker cannot be carried; {now:,} is the most that "
-        "any split gives, and today's gives it (see the levers)"
+        f"{count(target, 'request')} per worker cannot be carried by any split; "
+        f"{most:,} is the most (see the levers)"
     )
+
+
+def enough(situation: Situation, flags: tuple[str, ...], freed: int) -> str:
+    """Return that today's split carries the target, and what a smaller pool frees."""
+    target = situation.target or 0
+    text = f"keep it: today's split carries the {count(target, 'request')} wanted"
+    if freed <= 0 or not flags:
+        return text
+    return f"{text}; {' '.join(flags)} would leave {freed:,} tokens more to KV"
 
 
 def cost_of(situation: Situation, predicted: Prediction) -> Cost:

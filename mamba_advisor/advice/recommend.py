@@ -21,6 +21,7 @@ from mamba_advisor.advice.model import (
 from mamba_advisor.advice.reasons import (
     carries,
     cost_of,
+    enough,
     limit_raised,
     reason_of,
     unreachable,
@@ -160,23 +161,36 @@ def _for_target(
 ) -> Recommendation:
     """The concurrency wanted, with the smallest state pool that carries it."""
     now, target = _now(situation, today), situation.target or 0
-    if now < target:
-        raised = _raise_limit(situation, choice, choice.predicted.concurrency or 0)
-        by_user = situation.concurrency.requested_by == "user"
-        if raised is not None and not by_user:
-            return raised
-        if (choice.predicted.concurrency or 0) <= now:
-            return _keep(situation, choice, unreachable(situation, now, target))
-        return _set(situation, choice, now)
+    reached = choice.predicted.concurrency or 0
+    if now >= target:
+        return _enough(situation, choice, today)
+    higher = _raise_limit(situation, choice, reached)
+    if higher is not None and situation.concurrency.requested_by != "user":
+        return higher
+    if reached <= now:
+        return _keep(situation, choice, unreachable(target, now))
+    found = _set(situation, choice, now)
+    if reached < target:
+        words = unreachable(target, reached)
+        return replace(found, reason=f"{words}; {found.reason}")
+    return found
+
+
+def _enough(situation: Situation, choice: Choice, today: Prediction) -> Recommendation:
+    """Today's split carries what is wanted; a smaller pool may leave more to KV.
+
+    With a context known KV is enough as well, and nothing needs to change.  Without
+    one nobody can say, and KV gets what the target does not need.
+    """
     slots, wanted = today.slots or 0, choice.predicted.slots or 0
     freed = (choice.predicted.kv_tokens or 0) - (today.kv_tokens or 0)
-    if slots <= wanted * SLACK_SLOTS or freed < (today.kv_tokens or 0) * WORTH_TOKENS:
-        return _keep(
-            situation,
-            choice,
-            f"today's split carries the {target:,} requests wanted per worker",
-        )
-    return _set(situation, choice, now)
+    worth = freed >= (today.kv_tokens or 0) * WORTH_TOKENS
+    worth = worth and slots > wanted * SLACK_SLOTS
+    if situation.context is not None or not worth:
+        kept = _keep(situation, choice, enough(situation, choice.flags, freed))
+        return replace(kept, equivalent=choice.flags if worth else ())
+    found = _set(situation, choice, _now(situation, today))
+    return replace(found, gain=None)
 
 
 def _now(situation: Situation, today: Prediction) -> int:
@@ -203,16 +217,21 @@ def _set(situation: Situation, choice: Choice, now: int) -> Recommendation:
         gain=gain,
         cost=cost,
         reason=reason_of(situation, predicted, gain, cost),
-        before=_before(situation),
+        before=_before(situation, predicted),
         plateau=_plateau(choice),
         equivalent=choice.equivalent,
     )
 
 
-def _before(situation: Situation) -> str:
-    """Return what to do before the split is moved; empty for nothing."""
+def _before(situation: Situation, predicted: Prediction) -> str:
+    """Return what to do before the split is moved; empty for nothing.
+
+    More memory helps where a pool then binds, not below the user's own limit.
+    """
     memory = idle_memory(situation)
-    if memory is None or memory.raised <= memory.fraction:
+    if predicted.binding not in ("state", "kv", "kv_floor") or memory is None:
+        return ""
+    if memory.raised <= memory.fraction:
         return ""
     return (
         f"first raise --mem-fraction-static to {memory.raised:g}: memory lies idle, "

@@ -83,6 +83,13 @@ def candidates(
     return possible or ((by_rule,) if by_rule else (3,))
 
 
+def _overlaps(settled: Settled) -> tuple[bool, ...]:
+    """Return whether the overlap scheduler can be on, off, or either."""
+    if settled.states("disable_overlap_schedule"):
+        return (not settled.booted.disable_overlap_schedule,)
+    return (True, False)
+
+
 def _other_limits(settled: Settled, tokens: int | None) -> tuple[int, ...]:
     """Return the limits that can set the printed one without the state pool."""
     found = []
@@ -117,7 +124,7 @@ def _possible(
         s
         for first, strategy in STRATEGIES
         if since(version, first)
-        for overlap in (True, False)
+        for overlap in _overlaps(settled)
         if (s := slots_per_request(version, strategy, overlap, True, speculative))
     }
     radix_open = not settled.states("disable_radix_cache")

@@ -33,7 +33,8 @@ def residency_of(situation: Situation, slots: int | None = None) -> Residency | 
         return Residency(None, None, None, _saturates(situation, pool_slots))
     live = reserved * running
     spare = max(0, pool_slots - live)
-    if situation.calibration.settled.planned.disable_radix_cache:
+    planned = situation.problem or situation.calibration.settled.planned
+    if planned.disable_radix_cache:
         message = "the radix cache is off: no conversation keeps a checkpoint"
         return Residency(live, spare, 0, None, message)
     sessions = spare * concurrency.workers

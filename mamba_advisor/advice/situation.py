@@ -120,10 +120,15 @@ def requested_of(
         return per_worker, "speculation" if by_default else "user"
     if isinstance(asked, int):
         return asked, "user"
-    if problem.speculative:
+    in_force = calibration.printout.limit
+    if problem.speculative and (in_force or SPECULATION_LIMIT) >= SPECULATION_LIMIT:
         return SPECULATION_LIMIT // share, "speculation"
     if settled.states("max_running_requests"):
         return None, "default"
+    booted = calibration.trial.problem if calibration.trial else None
+    if booted is not None and booted.max_running_requests is not None:
+        # Nothing else explains the limit in force: somebody asked for it.
+        return booted.max_running_requests // share, "user"
     return None, None
 
 

@@ -211,7 +211,8 @@ def complete(evidence: Evidence, reserved: int) -> SizingProblem:
     problem = replace(evidence.settled.booted, slots_per_request=reserved)
     limit, slots = evidence.printout.limit, evidence.printout.slots
     assert slots is not None
-    if reserved == reserve.WITHOUT_RADIX and not problem.disable_radix_cache:
+    unset = problem.requested is None and slots == limit
+    if reserved == reserve.WITHOUT_RADIX and unset:
         # K slots for K requests: the cache is off, and the request limit set K.
         problem = replace(
             problem,
@@ -227,7 +228,7 @@ def complete(evidence: Evidence, reserved: int) -> SizingProblem:
                 problem, max_running_requests=limit * problem.attn_dp_size
             )
     if problem.draft_tokens == 0 and limit is not None and evidence.printed.slot:
-        drafted = drafts.drafted_tokens(evidence.rank, evidence.printed.slot, limit)
+        drafted = drafts.drafted_tokens(evidence.rank, limit)
         if drafted:
             problem = replace(problem, draft_tokens=drafted)
     return problem

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mamba_advisor.advice.idle import is_capped_now
 from mamba_advisor.advice.model import Recommendation, Verdict
 from mamba_advisor.advice.situation import Situation, binding_words
 
@@ -85,7 +86,8 @@ def _limit_words(situation: Situation) -> str:
             return f"the state pool ({slots:,} slots, {reserved} {each} per request)"
     if concurrency.binding == "kv" and concurrency.limits.kv is not None:
         tokens = situation.calibration.printout.tokens or 0
-        return f"the KV pool ({tokens:,} tokens)"
+        held = ", held there by --max-total-tokens" if is_capped_now(situation) else ""
+        return f"the KV pool ({tokens:,} tokens{held})"
     if concurrency.binding == "request":
         if _by_speculation(situation):
             return "speculation's default of 48 requests"
@@ -113,6 +115,9 @@ def _without_limit(situation: Situation) -> str:
 
 def _open_detail(situation: Situation) -> str:
     if situation.problem is None:
+        printout = situation.calibration.printout
+        if None not in (printout.slots, printout.tokens):
+            return "The pools' sizes are missing, so nothing can be predicted."
         return "A pool line is missing, so nothing can be predicted."
     return (
         "Give --avg-context (mean tokens per request) or --concurrency for a setting; "

@@ -19,7 +19,7 @@ COACHES: dict[str, Callable[[Situation, Failure], Coaching]] = {
     "kv-tokens-not-positive": budget.no_kv,
     "unified-budget-too-small": budget.no_kv,
     "cuda-out-of-memory": memory.out_of_memory,
-    "graph-capture-failed": memory.out_of_memory,
+    "graph-capture-failed": memory.capture_failed,
     "strategy-refused": refusal.refused,
 }
 """Kind of failure -> who knows the way out."""

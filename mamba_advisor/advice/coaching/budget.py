@@ -253,11 +253,12 @@ def _without_pin(cause: str) -> Coaching:
     """Advise to let the ratio decide where a pin takes everything."""
     flags = ("--mamba-full-memory-ratio", "0.9")
     reason = (
-        "drop --max-mamba-cache-size and let the ratio split the budget; boot once, "
-        "then ask again with --avg-context"
+        "let the ratio split the budget; boot once, then ask again with --avg-context"
     )
+    before = "remove --max-mamba-cache-size from the command: it would win"
     unknown = Prediction(None, None, None, None, Limits())
-    return Coaching(cause, recommendation("ratio", flags, unknown, reason, ratio=0.9))
+    found = recommendation("ratio", flags, unknown, reason, ratio=0.9)
+    return Coaching(cause, replace(found, before=before))
 
 
 def _probe(rank: RankBoot | None, fraction: float | None) -> int | None:

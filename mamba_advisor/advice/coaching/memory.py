@@ -67,6 +67,23 @@ LOWER = (
 )
 
 
+def capture_failed(situation: Situation, failure: Failure) -> Coaching:
+    """Graph capture failed: for want of memory, or for a reason of its own."""
+    if "out of memory" in failure.message.lower():
+        return out_of_memory(situation, failure)
+    if "Piecewise" in failure.message:
+        return Coaching(
+            "the prefill (piecewise) CUDA graphs could not be captured",
+            None,
+            "this is no matter of the split: add --disable-piecewise-cuda-graph",
+        )
+    return Coaching(
+        "the CUDA graphs could not be captured",
+        None,
+        "the lines around it name the reason; no out-of-memory is among them",
+    )
+
+
 def _draft_states(situation: Situation) -> str:
     """Return what to say of draft states that outweigh the state pool, else nothing."""
     rank = situation.calibration.rank

@@ -112,7 +112,7 @@ def rounding_is_wide(situation: Situation) -> Finding | None:
             return Finding(
                 "rounding-is-wide",
                 Severity.WARNING,
-                f"{what} are only known to {width:.0%} from two printed decimals; "
+                f"{what} are known to ± {width / 2:.0%} only, from two decimals; "
                 "give --config with the model's config.json to make them exact",
                 quantity.lines,
             )

@@ -84,6 +84,7 @@ def assumptions(situation: Situation) -> Finding | None:
         f"{words} ({assumed[name]})"
         for name, words in SHOWN_ASSUMPTIONS.items()
         if name in assumed
+        and (situation.calibration.split_known or name != "mamba_full_memory_ratio")
     ]
     if not named:
         return None
