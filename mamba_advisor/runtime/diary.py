@@ -12,6 +12,9 @@ TENS_FROM_S = 16
 MINUTES_FROM_S = 128
 """Width of a slice from which moments are minutes."""
 
+TEN_MINUTES_FROM_S = 2048
+"""Width of a slice from which moments are ten minutes."""
+
 MAX_LOOKS = 256
 """Lines of a moment that are looked at: its first ones, of hundreds of workers."""
 
@@ -19,8 +22,8 @@ MAX_LOOKS = 256
 class Diary:
     """Notes at most one line of a kind per worker and moment.
 
-    A moment is a second while the slices of the timeline are short, then ten, then
-    sixty: a slice is always the mean of several lines, never of all of them.
+    A moment is a second while the slices of the timeline are short, then ten, then a
+    minute, then ten: a slice is always the mean of several lines, never of all of them.
     Whether a line is noted depends on the lines before it only, so that it does not
     matter in which portions a log is read.
     """
@@ -66,7 +69,9 @@ class Diary:
         whole = len(stamp.replace(b",", b".").split(b".")[0])
         if self.timeline.width_s < TENS_FROM_S:
             return whole
-        return whole - (1 if self.timeline.width_s < MINUTES_FROM_S else 3)
+        if self.timeline.width_s < MINUTES_FROM_S:
+            return whole - 1
+        return whole - (3 if self.timeline.width_s < TEN_MINUTES_FROM_S else 4)
 
     def take(self, lines: int) -> int:
         """Pass over *lines* lines of this moment; return how many to look at."""

@@ -129,8 +129,11 @@ class RowReader:
 
     def extremes(self, rows: Sequence[Sequence[bytes]]) -> tuple[int, int]:
         """Return the most running and the most queued requests of *rows*."""
-        running, queued, *_ = self.columns(rows)
         get = self.counts.__getitem__
-        most = max((get(text) or 0 for text in set(running)), default=0)
-        longest = max((get(text) or 0 for text in set(queued)), default=0)
-        return most, longest
+        running, queued = (
+            {b""} if at is None else {row[at] for row in rows} for at in self._places[:2]
+        )
+        return (
+            max(get(text) or 0 for text in running),
+            max(get(text) or 0 for text in queued),
+        )
