@@ -148,7 +148,7 @@ COACHED = (
     ("0.5.23-fail-oom-weights", None, "the weights do not fit into the GPU's memory"),
     (
         "0.5.18-fail-qwen3next-no_buffer-overlap",
-        None,
+        ["--disable-overlap-schedule"],
         "Add --disable-overlap-schedule",
     ),
 )

@@ -129,8 +129,10 @@ def printout_of(boot: Boot, rank: RankBoot | None, settled: Settled) -> Printout
         granted = notice.figures.get("granted") if notice else None
         if limit is None and isinstance(granted, int):
             limit = granted
-    if limit is None and rank is not None and since(settled.versions[-1], "0.5.10"):
-        limit = drafts.drafted_requests(rank, settled.booted.draft_tokens)
+    if limit is None and rank is not None and since(settled.versions[0], "0.5.10"):
+        drafted = drafts.drafted_requests(rank, settled.booted.draft_tokens)
+        # Up to 0.5.6 every slot has draft states, which tells nothing of the limit.
+        limit = drafted if drafted != slots else None
     return Printout(slots, tokens, limit)
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mamba_advisor.advice.model import Derivation, Interval, Recommendation
+from mamba_advisor.advice.model import (
+    Derivation,
+    Interval,
+    Prediction,
+    Recommendation,
+)
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.boot.model import KvPool
-from mamba_advisor.measured import Measured, format_bytes, format_range
-from mamba_advisor.sizing import solve
+from mamba_advisor.measured import UNITS, Measured, format_bytes, format_range
+from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.budget import state_charge
 from mamba_advisor.sizing.releases import since
 from mamba_advisor.sizing.terms import decided_by
@@ -115,15 +120,44 @@ def _budget(
             token_equivalent.lines,
         )
     if calibration.split_known and decided_by(calibration.version, booted) == "ratio":
-        model = solve(calibration.version, booted)
-        yield Derivation(
-            "slots from the ratio",
-            "budget × r ÷ (1 + r), divided by what a slot is charged, rounded down",
-            f"r = {booted.ratio:g} of {booted.rest_gib:.3f} GiB",
-            f"{model.max_mamba_cache_size:,} (printed: {slots:,})",
-            lines,
-            "mamba_full_memory_ratio" in calibration.settled.assumed,
-        )
+        yield _slots_by_ratio(situation, booted, slots, lines)
+
+
+def _slots_by_ratio(
+    situation: Situation, booted: SizingProblem, slots: int, lines: tuple[int, ...]
+) -> Derivation:
+    """Return how the ratio makes slots, with the numbers of this boot put in."""
+    version, ratio, drafts = situation.version, booted.ratio, booted.draft_tokens
+    share = booted.rest_gib * ratio / (1 + ratio)
+    one = f"{booted.slot_bytes:,} B"
+    formula = "state share of the budget ÷ bytes per slot, rounded down"
+    substituted = f"{booted.rest_gib:.4f} GiB × {ratio:g} ÷ {1 + ratio:g} ÷ {one}"
+    if drafts and since(version, "0.5.13"):
+        formula = "state share ÷ (bytes per slot × (1 + D ÷ S)), rounded down"
+        reserved = situation.concurrency.slots_per_request or 1
+        substituted = f"{share:.4f} GiB ÷ ({one} × (1 + {drafts} ÷ {reserved}))"
+        if since(version, "0.5.17"):
+            formula += ", after the padding row and its draft states"
+            substituted = f"({share:.4f} GiB − {one} × (1 + {drafts}))" + (
+                f" ÷ ({one} × (1 + {drafts} ÷ {reserved}))"
+            )
+    elif drafts and since(version, "0.5.7"):
+        formula = "state share of what the draft reserve leaves ÷ bytes per slot"
+    elif drafts:
+        formula = "state share ÷ bytes per slot ÷ (1 + D), rounded down"
+        substituted += f" ÷ (1 + {drafts})"
+    elif since(version, "0.5.17"):
+        formula += ", minus the padding row"
+        substituted += " − 1"
+    model = solve(version, booted)
+    return Derivation(
+        "slots from the ratio",
+        formula,
+        substituted,
+        f"{model.max_mamba_cache_size:,} (printed: {slots:,})",
+        lines,
+        "mamba_full_memory_ratio" in situation.calibration.settled.assumed,
+    )
 
 
 def _limits(situation: Situation) -> Iterator[Derivation]:
@@ -190,12 +224,31 @@ def _advice(
             f"prediction ({situation.version})",
             "the release's own arithmetic, run forward with "
             + " or ".join(part for part in (setting, pinned) if part),
-            f"budget {problem.rest_gib:.3f} GiB",
+            f"budget {problem.rest_gib:.4f} GiB",
             f"{predicted.slots or 0:,} slots, {predicted.kv_tokens or 0:,} tokens, "
             f"{predicted.concurrency or 0:,} requests",
             (),
             True,
         )
+        yield from _tokens_left(situation, problem, predicted)
+
+
+def _tokens_left(
+    situation: Situation, problem: SizingProblem, predicted: Prediction
+) -> Iterator[Derivation]:
+    """Yield how the budget leaves tokens beside the predicted slots."""
+    if predicted.slots is None or predicted.kv_tokens is None:
+        return
+    charge = state_charge(situation.version, problem, predicted.slots)
+    budget = int(problem.rest_gib * UNITS["GiB"])
+    yield Derivation(
+        "tokens beside the predicted slots",
+        "(budget − state charge) ÷ charged bytes per token, whole pages",
+        f"({budget:,} B − {charge:,} B) ÷ {max(problem.cells):,} B",
+        f"{predicted.kv_tokens:,}",
+        (),
+        True,
+    )
 
 
 def _size(quantity: Measured) -> str:

@@ -72,6 +72,19 @@ def limit_raised(
     )
 
 
+def slots_alone(
+    situation: Situation, predicted: Prediction, reserved: int, *, held_back: bool
+) -> str:
+    """Return what slots admit where nothing is known of KV."""
+    slots = predicted.slots or 0
+    admitted = count(slots // reserved, "request")
+    text = f"{slots:,} slots admit {admitted} at {reserved} slots each"
+    if held_back:
+        now = situation.concurrency.effective or 0
+        text = f"{text}, so the {now:,} of today are a request limit"
+    return f"{text}; without the pool lines what is left for KV is unknown"
+
+
 def unreachable(target: int, most: int) -> str:
     """Return that no split carries the target, and what is the most."""
     return (

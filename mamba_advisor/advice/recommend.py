@@ -24,6 +24,7 @@ from mamba_advisor.advice.reasons import (
     enough,
     limit_raised,
     reason_of,
+    slots_alone,
     unreachable,
 )
 from mamba_advisor.advice.situation import Situation
@@ -71,37 +72,39 @@ UNIFIED = (
 
 
 def _pin_alone(situation: Situation) -> Recommendation | None:
-    """Return the pin for a wanted concurrency where no pool line gives bytes.
+    """Return the flags for a wanted concurrency where no pool line gives bytes.
 
-    S is enough for the slots; what they leave for KV stays unknown.
+    S is enough for the slots; what they leave for KV stays unknown.  Where the slots
+    carry more than runs, the request limit is what holds the server back.
     """
     target, reserved = situation.target, situation.concurrency.slots_per_request
     if target is None or reserved is None:
         return None
     share = situation.calibration.settled.planned.attn_dp_size
+    have, now = situation.calibration.printout.slots, situation.concurrency.effective
     slots = target * reserved + SAFETY_SLOTS
+    held_back = have is not None and now is not None and now < have // reserved
+    is_pinned = not held_back or (have or 0) < target * reserved
+    limit = ("--max-running-requests", str(target * share)) if held_back else ()
+    pin = slots * share if is_pinned else None
     predicted = Prediction(
-        slots=slots,
+        slots=slots if is_pinned else have,
         kv_tokens=None,
         concurrency=target,
-        binding="state",
-        limits=Limits(state=target),
+        binding="request" if held_back else "state",
+        limits=Limits(state=target if is_pinned else (have or 0) // reserved),
         effective=target,
     )
-    now = situation.concurrency.effective
     return Recommendation(
-        action="pin",
+        action="max-running-requests" if held_back else "pin",
         mamba_full_memory_ratio=None,
         formula_ratio=None,
-        max_mamba_cache_size=slots * share,
-        flags=pin_flags(slots * share),
+        max_mamba_cache_size=pin,
+        flags=(*limit, *pin_flags(pin)),
         predicted=predicted,
         gain=None if now is None else target - now,
         cost=Cost(),
-        reason=(
-            f"{slots:,} slots admit {target:,} requests at {reserved} slots each, with "
-            "one to spare; without the pool lines what is left for KV is unknown"
-        ),
+        reason=slots_alone(situation, predicted, reserved, held_back=held_back),
     )
 
 

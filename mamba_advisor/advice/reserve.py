@@ -68,7 +68,7 @@ def candidates(
         return (printed,)
     by_rule = ruled(version, settled.booted)
     known = settled.states("mamba_radix_cache_strategy") or not since(version, "0.5.7")
-    others = _other_limits(settled, printout.tokens)
+    others = _other_limits(settled, printout)
     if by_rule is not None and known:
         near: tuple[int, ...] = (by_rule,)
         if since(version, "0.5.17") and by_rule in (4, 5):
@@ -90,14 +90,19 @@ def _overlaps(settled: Settled) -> tuple[bool, ...]:
     return (True, False)
 
 
-def _other_limits(settled: Settled, tokens: int | None) -> tuple[int, ...]:
-    """Return the limits that can set the printed one without the state pool."""
+def _other_limits(settled: Settled, printout: Printout) -> tuple[int, ...]:
+    """Return the limits that can set the printed one without the state pool.
+
+    A request limit that nothing states may be just the one in force.
+    """
     found = []
     asked = settled.booted.requested
     if asked is not None:
         found.append(max(1, asked // settled.booted.attn_dp_size))
-    if tokens is not None:
-        found.append(tokens // 2)
+    if not settled.states("max_running_requests") and printout.limit is not None:
+        found.append(printout.limit)
+    if printout.tokens is not None:
+        found.append(printout.tokens // 2)
     return tuple(found)
 
 
