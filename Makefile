@@ -13,7 +13,7 @@ all: lint test
 
 install: $(DEV)
 lint: $(DEV) ; $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
-test: $(DEV) ; $(BIN)/python -m pytest $(ARGS)
+test: $(DEV) ; $(BIN)/python -m pytest -n auto $(ARGS)
 format: $(DEV) ; $(BIN)/ruff check --fix . && $(BIN)/ruff format .
 golden: $(DEV) ; -UPDATE_GOLDEN=1 $(BIN)/python -m pytest -q; git diff --stat -- fixtures
 wheel: $(DEV) ; $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
