@@ -6,10 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mamba_advisor.advice.engine import advise
     from mamba_advisor.advice.model import Advice, Workload
     from mamba_advisor.advice.options import Overrides
     from mamba_advisor.boot.model import Boot
     from mamba_advisor.errors import MambaAdvisorError
+    from mamba_advisor.intake import read_log
     from mamba_advisor.modelconfig import ModelBytes, model_bytes
     from mamba_advisor.sizing import PoolSizes, SizingInputs, size_pools
 
@@ -24,7 +26,9 @@ __all__ = [
     "PoolSizes",
     "SizingInputs",
     "Workload",
+    "advise",
     "model_bytes",
+    "read_log",
     "size_pools",
 ]
 
@@ -37,7 +41,9 @@ _MODULES = {
     "PoolSizes": "sizing",
     "SizingInputs": "sizing",
     "Workload": "advice.model",
+    "advise": "advice.engine",
     "model_bytes": "modelconfig",
+    "read_log": "intake",
     "size_pools": "sizing",
 }
 """Public name -> its module, imported when the name is first asked for."""
