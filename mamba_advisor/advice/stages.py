@@ -61,7 +61,7 @@ def shares_of(boot: Boot, rank: RankBoot, version: str) -> Shares:
     if own_slot is None or own_token is None:
         return SINGLE
     states, cells = [], []
-    for other in seen.values():
+    for _, other in sorted(seen.items()):
         slot, token = slot_bytes(other.state_pool), token_bytes(other.kv_pool, 1)
         states.append(_fraction(slot.value, own_slot.value) if slot else Fraction(1))
         cells.append(_fraction(token.value, own_token.value) if token else Fraction(1))
