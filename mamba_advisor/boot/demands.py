@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,15 +21,12 @@ FOREIGN = (
 """Another inference engine -> words that its own log is full of."""
 
 POOL_LINES = '"Mamba Cache is allocated" and "KV Cache is allocated"'
-HOW_TO_GET = (
-    "SGLang prints them at --log-level info (warning hides them), between the weights "
-    "and the ready line: keep the boot's output from its first line on "
-    "(sglang ... > server.log 2>&1)"
-)
-PLAN = (
-    "without them, `mamba-advisor plan CONFIG.json` sizes the pools from the model's "
-    "config and --gpu-memory"
-)
+PLAN = "`mamba-advisor plan CONFIG.json` sizes the pools from the model's config"
+
+MIN_ARGUMENTS = 4
+"""Arguments from one line that make it ``server_args``: notices and quoted commands
+state fewer.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ def _not_read(glimpse: Glimpse) -> str:
     if "sglang" in glimpse.head.lower():
         return (
             f"lines of SGLang, but none of a boot: the pool lines ({POOL_LINES}) are "
-            f"missing; {HOW_TO_GET}. {PLAN}"
+            f"missing; {_how_to_get('them')}. Without them, {PLAN}"
         )
     return ""
 
@@ -103,7 +101,7 @@ def _not_ours(glimpse: Glimpse) -> str:
             f"this is a log of {engine}, not of SGLang; its memory is split by other "
             "rules, so there is nothing to advise"
         )
-    return f"no line of an SGLang server in it: it needs the boot's lines; {HOW_TO_GET}"
+    return f"no line of an SGLang server's boot in it; {_how_to_get('them')}"
 
 
 def _foreign(head: str) -> str:
@@ -135,30 +133,50 @@ def require_pools(boot: Boot) -> None:
 
 
 def missing(boot: Boot) -> str:
-    """Return a sentence on the pool lines that *boot* lacks, and how to get them."""
+    """Return at most two sentences on the pool lines that *boot* lacks.
+
+    They name the lines, how to get them, and what does without them.
+    """
     state = any(rank.state_pool for rank in boot.ranks)
     kv = any(rank.kv_pool for rank in boot.ranks)
     if not state and not kv:
-        lacks = f"the pool lines ({POOL_LINES}) are missing"
+        lacks, them = f"the pool lines ({POOL_LINES}) are missing", "them"
     elif kv:
         lacks = 'the state pool\'s line ("Mamba Cache is allocated") is missing'
+        them = "it"
     else:
         lacks = 'the KV pool\'s line ("KV Cache is allocated ... #tokens:") is missing'
+        them = "it"
     found = _found(boot)
     told = f" (found: {found})" if found else ""
     level = boot.setting("log_level").value
     if isinstance(level, str) and level.lower() not in ("info", "debug"):
-        return (
-            f"{lacks}{told}: the server ran with --log-level {level}, which hides "
-            f"them; boot once with --log-level info. {PLAN}"
-        )
-    return f"{lacks}{told}; {HOW_TO_GET}. {PLAN}"
+        way = f"--log-level {level} hides {them}: boot once with --log-level info"
+    else:
+        way = _how_to_get(them)
+    return f"{lacks}{told}; {way}. Without {them}, {_instead(boot)}"
+
+
+def _how_to_get(them: str) -> str:
+    return (
+        f"SGLang prints {them} before its ready line, at --log-level info: keep the "
+        "boot's output from the first line on (... > server.log 2>&1)"
+    )
+
+
+def _instead(boot: Boot) -> str:
+    """Return what can be advised without the pool lines."""
+    if boot.capped is None:
+        return PLAN
+    return f"-c N finds a pin by the limit that the log does print; {PLAN}"
 
 
 def _found(boot: Boot) -> str:
     """Return what a start does hold, in words."""
     parts = []
-    if any(setting.origin for setting in boot.settings.values()):
+    origins = Counter(setting.origin for setting in boot.settings.values())
+    printed = [origins[one] for one in origins if one and one.startswith("log:")]
+    if max(printed, default=0) >= MIN_ARGUMENTS:
         parts.append("server_args")
     if any(rank.weights or rank.avail_before for rank in boot.ranks):
         parts.append("weights")

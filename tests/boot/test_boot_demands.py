@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -71,7 +72,7 @@ def test_not_hybrid(say: Say, boots_of: BootsOf) -> None:
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ([("server-args", {})], ["pool lines", "(found: server_args)", "plan"]),
+        ([("server-args", {})], ["pool lines", "(found: server_args)", "Without them"]),
         ([("decode", {"state_usage": 0.5})], ["pool lines", "--log-level info"]),
         ([("state-pool", {"state_slots": 9})], ["KV pool's line"]),
         (
@@ -80,7 +81,7 @@ def test_not_hybrid(say: Say, boots_of: BootsOf) -> None:
         ),
         (
             [("capped", {"granted": 2, "state_slots": 10})],
-            ["pool lines", "the limit set by the state pool"],
+            ["pool lines", "the limit set by the state pool", "-c N", "plan"],
         ),
     ],
 )
@@ -90,14 +91,34 @@ def test_too_little(
     lines: list[tuple[str, dict[str, object]]],
     words: list[str],
 ) -> None:
-    """The message names the missing lines, and what there is."""
-    facts = {"server-args": {"form": "repr", "arguments": {"tp_size": 1}}}
+    """Two sentences name the missing lines, what there is, and what does without."""
+    arguments = {"tp_size": 1, "dp_size": 1, "pp_size": 1, "page_size": 1}
+    facts = {"server-args": {"form": "repr", "arguments": arguments}}
     (boot,) = boots_of([say(name, **facts.get(name, {}), **x) for name, x in lines])
 
     with pytest.raises(TooLittleError) as caught:
         require_pools(boot)
 
-    assert [] == [word for word in words if word not in str(caught.value)]
+    message = str(caught.value)
+    assert [] == [word for word in words if word not in message]
+    assert 1 == len(re.findall(r"\. (?=[A-Z])", message))
+    assert len(message) < 400
+
+
+@pytest.mark.parametrize("arguments", [{}, {"model_path": "acme/model"}])
+def test_a_quoted_argument_is_no_server_args_line(
+    say: Say, boots_of: BootsOf, arguments: dict[str, object]
+) -> None:
+    """What other lines imply, or a command quotes, is not said to be found."""
+    readings = [say("capped", granted=2, state_slots=10, slots_per_request=5)]
+    if arguments:
+        readings.insert(0, say("server-args", form="pair", arguments=arguments))
+    (boot,) = boots_of(readings)
+
+    with pytest.raises(TooLittleError) as caught:
+        require_pools(boot)
+
+    assert "(found: the limit set by the state pool)" in str(caught.value)
 
 
 def test_log_level_that_hides_the_pools(say: Say, boots_of: BootsOf) -> None:
@@ -105,7 +126,7 @@ def test_log_level_that_hides_the_pools(say: Say, boots_of: BootsOf) -> None:
     arguments = {"log_level": "warning", "tp_size": 1}
     (boot,) = boots_of([say("server-args", form="dict", arguments=arguments)])
 
-    with pytest.raises(TooLittleError, match="--log-level warning, which hides them"):
+    with pytest.raises(TooLittleError, match="--log-level warning hides them: boot once"):
         require_pools(boot)
 
 
