@@ -61,7 +61,7 @@ class Ear:
         starts = [
             kind.start
             for kind in batch.kinds
-            if kind.event == "prefill" and not kind.is_sampled
+            if kind.event == "prefill" and not kind.is_sampled and batch.stamp_at >= 0
         ]
         if not starts and len(heard) == len(batch.tags()):
             return batch

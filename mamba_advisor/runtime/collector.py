@@ -72,7 +72,7 @@ class EvidenceCollector:
     def _feed_batch_line(self, reading: Reading) -> None:
         name, worker = self._worker(worker_name(reading.rank))
         diary, event, stamp = self._diary, reading.event, reading.stamp.encode()
-        if diary.moment is None or not stamp.startswith(diary.moment):
+        if diary.is_over(stamp):
             diary.turn_to(stamp)
         is_considered = diary.take(1)
         diary.note_line(reading.line)
@@ -114,14 +114,13 @@ class EvidenceCollector:
         start = 0
         while start < len(rows):
             stamp = rows[start][place] if place >= 0 else b""
-            if diary.moment is None or not stamp.startswith(diary.moment):
+            if diary.is_over(stamp):
                 diary.turn_to(stamp)
-            end = start + 1
-            if diary.moment is not None:
-                for row in islice(rows, end, None):
-                    if not row[place].startswith(diary.moment):
-                        break
-                    end += 1
+            end = start + 1 if diary.moment else len(rows)
+            for row in islice(rows, end, None):
+                if not row[place].startswith(diary.moment or b""):
+                    break
+                end += 1
             for row in rows[start : start + diary.take(end - start)]:
                 self._note_row(batch, row, speakers)
                 if diary.noted >= expected:

@@ -58,12 +58,17 @@ class Diary:
         self._first_line = self._last_line = self._peak_line = 0
 
     def turn_to(self, stamp: bytes) -> None:
-        """Begin the moment of *stamp*; an empty stamp is a moment of its own."""
+        """Begin the moment of *stamp*; lines without any are one moment."""
         self._noted.clear()
         self._looked = 0
         self.second = self.clock.advance(stamp.decode("ascii", "replace"))
         self.timeline.reach(self.second)
-        self.moment = stamp[: self._digits(stamp)] if stamp else None
+        self.moment = stamp[: self._digits(stamp)] if stamp else b""
+
+    def is_over(self, stamp: bytes) -> bool:
+        """Return whether *stamp* is outside the present moment."""
+        moment = self.moment
+        return stamp != moment if not moment else not stamp.startswith(moment)
 
     def _digits(self, stamp: bytes) -> int:
         whole = len(stamp.replace(b",", b".").split(b".")[0])

@@ -130,10 +130,9 @@ class RowReader:
     def extremes(self, rows: Sequence[Sequence[bytes]]) -> tuple[int, int]:
         """Return the most running and the most queued requests of *rows*."""
         get = self.counts.__getitem__
-        running, queued = (
-            {b""} if at is None else {row[at] for row in rows} for at in self._places[:2]
+        printed = (
+            {b""} if at is None else {row[at] for row in rows}
+            for at in self._places[:2]
         )
-        return (
-            max(get(text) or 0 for text in running),
-            max(get(text) or 0 for text in queued),
-        )
+        running, queued = (max(get(text) or 0 for text in texts) for texts in printed)
+        return running, queued

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from mamba_advisor.scan.shape import any_time
+from mamba_advisor.scan.shape import CLOCK, any_time
 
 ENOUGH = 48
 """Lines with the same head that have said nothing before it counts as noise."""
@@ -25,14 +25,16 @@ MAX_CANDIDATES = 256
 LOOK_AT = 200
 """First bytes of a line that its time is looked for in."""
 
-LITERAL, LONG = 10, 32
-"""Characters of a message that tell it from others: with SGLang's own prefix, whose
-end is certain, and without."""
+LITERAL = 10
+"""Characters of a message, not counting digits, that tell it from others."""
+
+ACCESS = b"INFO:     "
+"""How uvicorn's lines begin: an address follows."""
 
 SHORTEST_OVERLAP = 4
 """Common characters of a head's end and a wording's start that make it suspect."""
 
-CLOCK = re.compile(rb"(?:\d{4}[-/]\d\d[-/]\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d{3,9})?")
+_DELIMITER = re.compile(rb"(?:[:\]|]| -) ")
 _END = re.compile(rb"(?: [A-Z][A-Z_]*\d+)*\] ")
 _RUN = re.compile(rb"\d+|\D")
 
@@ -65,6 +67,8 @@ class Noise:
         if count != ENOUGH or self._may_hide(line[cut.start : cut.stop]):
             return False
         rest = _generalise(line[cut.edge : cut.stop])
+        # One digit says as much as all of them at the end.
+        rest = rest.removesuffix(b"+") if rest.endswith(rb"\d+") else rest
         if cut.stop == len(line):
             rest += rb"\r?\n"
         self.heads[_lead(line[: cut.edge]), rest] = None
@@ -95,18 +99,29 @@ class _Cut(NamedTuple):
 
 def _cut(line: bytes) -> _Cut | None:
     """Return where the head of *line* ends, None without a time."""
-    edge = start = 0
-    enough = LONG
+    edge = 0
     for clock in CLOCK.finditer(line, 0, LOOK_AT):
-        edge = start = clock.end()
+        edge = clock.end()
         if end := _END.match(line, edge):
-            start, enough = end.end(), LITERAL
-            break
-    return _Cut(edge, start, _stop(line, start, enough)) if edge else None
+            return _Cut(edge, end.end(), _stop(line, end.end(), LITERAL))
+    if not edge:
+        return None
+    # Another format, which may name modules and places at length: the message is
+    # taken to start where nothing but words can follow.
+    start = line.find(ACCESS, edge, LOOK_AT)
+    if start >= 0:
+        return _Cut(edge, start, _stop(line, start, len(ACCESS)))
+    for delimiter in _DELIMITER.finditer(line, edge, LOOK_AT):
+        start = delimiter.end()
+    start = max(start, edge)
+    return _Cut(edge, start, _stop(line, start, LITERAL))
 
 
 def _stop(line: bytes, start: int, enough: int) -> int:
-    """Return where a head ends whose message starts at *start*."""
+    """Return where a head ends whose message starts at *start*.
+
+    At the first digit behind so many other characters, or behind twice as many.
+    """
     literal = 0
     for run in _RUN.finditer(line, start):
         if run.group().isdigit():

@@ -43,6 +43,11 @@ MAX_LINE = 1000
 MAX_TOKENS = 64
 """Numbers in such a line."""
 
+CLOCK = re.compile(
+    rb"(?:(?:\d{4}[-/])?\d\d[-/]\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d{3,9})?"
+)
+"""A time as logs print it."""
+
 _TOKEN = re.compile(rb"\d+(?:\.\d+)?|\b(?:True|False)\b")
 
 Read = Callable[[bytes], "Reading | None"]
@@ -132,7 +137,8 @@ class _Learner:
         line, reading = self._line, self._reading
         stamp = self._find(reading.stamp, lambda again: again.stamp)
         tags = self._find(reading.rank.text, lambda again: again.rank.text)
-        pieces = [piece for piece in (stamp, tags) if piece is not None]
+        clock = self._find_clock() if stamp is None else None
+        pieces = [piece for piece in (stamp, clock, tags) if piece is not None]
         edge = max((piece.end for piece in pieces), default=0)
         tokens = [
             token
@@ -165,7 +171,8 @@ class _Learner:
         if len(short) == len(BRIEF):
             brief = self._expression(others, edge, short[-1].end, groups=True)
         first = next((p.start for p in pieces if p.start >= edge), len(line))
-        middle = stamp.end if stamp else (tags.start if tags else edge)
+        time = stamp or clock
+        middle = time.end if time else (tags.start if tags else edge)
         return Shape(
             reading.event,
             reading.speaker,
@@ -197,6 +204,17 @@ class _Learner:
                 return _Piece(start, end, expression, is_group=True)
             start = self._line.find(printed, start + 1)
         raise _UnclearError
+
+    def _find_clock(self) -> _Piece | None:
+        """Find a time that the dialects do not care for, None without any."""
+        clock = CLOCK.search(self._line)
+        if clock is None:
+            return None
+        text = clock.group()
+        other = text[:-1] + (b"1" if text[-1:] != b"1" else b"2")
+        if self._changed(clock, other) != self._facts:
+            return None
+        return _Piece(clock.start(), clock.end(), any_time(text))
 
     def _probe(self, token: re.Match[bytes]) -> _Piece:
         """Change one number or word of the line, and see what it means."""

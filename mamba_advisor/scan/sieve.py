@@ -248,14 +248,18 @@ class Sieve:
     def _skipped(self) -> bytes:
         """Return the expression that excludes noise and ranks that repeat others."""
         heads = list[Head](self._noise.heads)
+        repeated: dict[tuple[bytes, bytes, str], list[bytes]] = {}
         for shape in self._shapes:
-            if dropped := self._dropped.get(shape.speaker):
-                tags = b"|".join(map(re.escape, dropped))
-                rest = shape.gap + b"(?:" + tags + b")" + shape.opening
-                heads.append((shape.lead, rest))
+            if self._dropped.get(shape.speaker) and shape.has_tags:
+                key = shape.lead, shape.gap, shape.speaker
+                repeated.setdefault(key, []).append(shape.opening)
             if self._is_sampled(shape):
                 tags = shape.gap + rb"[^\n\]]+" if shape.has_tags else b""
                 heads.append((shape.sparse, tags + shape.opening))
+        for (lead, gap, speaker), openings in repeated.items():
+            tags = b"|".join(map(re.escape, self._dropped[speaker]))
+            rest = b"(?:" + tags + b")(?:" + b"|".join(openings) + b")"
+            heads.append((lead, gap + rest))
         by_lead: dict[bytes, list[bytes]] = {}
         for lead, rest in heads:
             by_lead.setdefault(lead, []).append(rest)
