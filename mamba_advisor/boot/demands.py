@@ -159,8 +159,8 @@ def missing(boot: Boot) -> str:
 
 def _how_to_get(them: str) -> str:
     return (
-        f"SGLang prints {them} before its ready line, at --log-level info: keep the "
-        "boot's output from the first line on (... > server.log 2>&1)"
+        f"SGLang prints {them} before the ready line at --log-level info: keep the "
+        "output from its first line on (... > server.log 2>&1)"
     )
 
 
@@ -168,7 +168,7 @@ def _instead(boot: Boot) -> str:
     """Return what can be advised without the pool lines."""
     if boot.capped is None:
         return PLAN
-    return f"-c N finds a pin by the limit that the log does print; {PLAN}"
+    return f"-c N finds a pin by the printed limit, or {PLAN}"
 
 
 def _found(boot: Boot) -> str:
