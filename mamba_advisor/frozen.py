@@ -9,6 +9,7 @@ the standard one.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import MISSING, FrozenInstanceError, fields
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,8 @@ else:
     def dataclass(**wanted: bool) -> Any:
         """Return the decorator that the standard library has for *wanted*.
 
-        Classes that are frozen and slotted, and no more, share all methods but
-        ``__init__``, and that one is compiled for the first instance.
+        Classes that are frozen and slotted, and no more, get methods that are
+        compiled when they are first called.
         """
         if wanted == {"frozen": True, "slots": True}:
             return _frozen
@@ -34,45 +35,82 @@ def _frozen(cls: type) -> type:
     """Make *cls* what ``dataclass(frozen=True, slots=True)`` makes of it."""
     made: Any = dataclasses.dataclass(slots=True, init=False, repr=False, eq=False)(cls)
     own = vars(cls)
-    for name, method in _SHARED.items():
+    for name, method in _METHODS.items():
         if name not in own:
             setattr(made, name, method)
-    made_type: type = made
-    return made_type
+    result: type = made
+    return result
 
 
-def _first_init(self: Any, *args: Any, **kwargs: Any) -> None:
-    """Compile the class's ``__init__``, and use it from now on."""
-    cls = type(self)
-    cls.__init__ = _init_of(cls)
-    cls.__init__(self, *args, **kwargs)
+def _at_first_call(name: str, compiled: Callable[[type], str]) -> Callable[..., Any]:
+    """Return a method that takes the place of *name* until that is called.
+
+    Args:
+        name: The method.
+        compiled: Returns its text for a class.
+    """
+
+    def first_call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        cls = type(self)
+        known: dict[str, Any] = {"put": object.__setattr__, "missing": MISSING}
+        for one in fields(cls):
+            known[f"of_{one.name}"] = (
+                one.default if one.default is not MISSING else one.default_factory
+            )
+        # The text is made of field names only, as in the standard library.
+        exec(compiled(cls), known)
+        setattr(cls, name, known[name])
+        return getattr(self, name)(*args, **kwargs)
+
+    return first_call
 
 
-def _init_of(cls: type) -> Any:
-    """Return the ``__init__`` that takes a class's fields in their order."""
-    names: dict[str, Any] = {"_put": object.__setattr__, "_missing": MISSING}
+def _init(cls: type) -> str:
+    """Return the text of ``__init__``."""
     parameters, lines = ["self"], []
     for one in fields(cls):
         parameter, value = one.name, one.name
         if one.default is not MISSING:
-            names[f"_of_{one.name}"] = one.default
-            parameter += f"=_of_{one.name}"
+            parameter += f"=of_{one.name}"
         elif one.default_factory is not MISSING:
-            names[f"_of_{one.name}"] = one.default_factory
-            parameter += "=_missing"
-            value = f"_of_{one.name}() if {one.name} is _missing else {one.name}"
+            parameter += "=missing"
+            value = f"of_{one.name}() if {one.name} is missing else {one.name}"
         parameters.append(parameter)
-        lines.append(f"    _put(self, {one.name!r}, {value})")
+        lines.append(f"    put(self, {one.name!r}, {value})")
     if hasattr(cls, "__post_init__"):
         lines.append("    self.__post_init__()")
     body = "\n".join(lines) or "    pass"
-    # The text is made of field names only, as in the standard library.
-    exec(f"def __init__({', '.join(parameters)}):\n{body}", names)
-    return names["__init__"]
+    return f"def __init__({', '.join(parameters)}):\n{body}"
 
 
-def _values(self: Any) -> tuple[Any, ...]:
-    return tuple([getattr(self, name) for name in self.__match_args__])
+def _eq(cls: type) -> str:
+    """Return the text of ``__eq__``."""
+    return (
+        "def __eq__(self, other):\n"
+        "    if other.__class__ is not self.__class__:\n"
+        "        return NotImplemented\n"
+        f"    return {_all(cls, 'self')} == {_all(cls, 'other')}"
+    )
+
+
+def _hash(cls: type) -> str:
+    """Return the text of ``__hash__``."""
+    return f"def __hash__(self):\n    return hash({_all(cls, 'self')})"
+
+
+def _reduce(cls: type) -> str:
+    """Return the text of ``__reduce__``, by which instances are copied and pickled."""
+    return f"def __reduce__(self):\n    return self.__class__, {_all(cls, 'self')}"
+
+
+def _all(cls: type, name: str) -> str:
+    """Return the text of a tuple of all fields of *name*."""
+    return "(" + "".join(f"{name}.{one.name}, " for one in fields(cls)) + ")"
+
+
+def _repr(self: Any) -> str:
+    shown = (f"{one.name}={getattr(self, one.name)!r}" for one in fields(self))
+    return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
 def _refuse_to_set(self: Any, name: str, _: Any) -> None:
@@ -83,32 +121,13 @@ def _refuse_to_delete(self: Any, name: str) -> None:
     raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
-def _equal(self: Any, other: Any) -> Any:
-    if type(other) is not type(self):
-        return NotImplemented
-    return _values(self) == _values(other)
-
-
-def _hash(self: Any) -> int:
-    return hash(_values(self))
-
-
-def _repr(self: Any) -> str:
-    shown = (f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
-    return f"{type(self).__qualname__}({', '.join(shown)})"
-
-
-def _reduce(self: Any) -> tuple[Any, ...]:
-    return type(self), _values(self)
-
-
-_SHARED = {
-    "__init__": _first_init,
+_METHODS = {
+    "__init__": _at_first_call("__init__", _init),
+    "__eq__": _at_first_call("__eq__", _eq),
+    "__hash__": _at_first_call("__hash__", _hash),
+    "__reduce__": _at_first_call("__reduce__", _reduce),
+    "__repr__": _repr,
     "__setattr__": _refuse_to_set,
     "__delattr__": _refuse_to_delete,
-    "__eq__": _equal,
-    "__hash__": _hash,
-    "__repr__": _repr,
-    "__reduce__": _reduce,
 }
-"""Methods of every frozen class that does not have its own."""
+"""Methods of a frozen class that does not have its own."""
