@@ -131,6 +131,25 @@ def test_two_lines_prove_nothing(waiting: int, hot: str | None) -> None:
     assert hot == judge(found, UNKNOWN, NO_EVENTS)[0]
 
 
+@pytest.mark.parametrize(
+    ("waiting", "idle", "why"),
+    [
+        (2, 0, "too few samples to tell: 2 decode lines, 2 of them with a queue; KV"),
+        (1, 0, "too few samples to tell: 1 decode line, 1 of them with a queue; KV"),
+        (0, 2, "too few samples to tell: 2 decode lines without a queue; KV"),
+        (2, 8, "requests queued in only 2 of 10 decode lines; KV"),
+        (4, 96, "hardly a request queued; KV"),
+    ],
+)
+def test_a_short_log_is_not_called_idle(waiting: int, idle: int, why: str) -> None:
+    """A queue in every one of two lines is too little to judge, not no queue."""
+    found = cells((waiting, Line(12, 1, 30, 20)), (idle, Line(12, 0, 30, 20)))
+
+    hot, reason = judge(found, UNKNOWN, NO_EVENTS)
+
+    assert (None, True) == (hot, reason.startswith(why))
+
+
 @pytest.mark.parametrize(("retractions", "hot"), [(9, None), (10, "kv")])
 def test_retractions(retractions: int, hot: str | None) -> None:
     """One retraction in a hundred decode lines says that KV is short."""

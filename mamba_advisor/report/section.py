@@ -6,8 +6,9 @@ text safe, so that nothing which comes from a log can be forgotten.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from mamba_advisor.frozen import dataclass
 
 Role = Literal["plain", "strong", "dim", "flag", "ok", "info", "warning", "problem"]
 """What a text is, for its colour; never the only carrier of a meaning."""

@@ -44,6 +44,9 @@ HOT_SHARE = 0.05
 MIN_LINES = 3
 """Lines that must agree, whatever their share: one line proves nothing."""
 
+TOO_FEW = "too few samples to tell"
+"""How the reason begins where nothing can be said of either pool."""
+
 RETRACTION_SHARE = 0.01
 """Retractions ÷ decode lines from which KV is short: one in some 4000 steps."""
 
@@ -247,7 +250,7 @@ def _why_neither(
             for pool, counts in (("KV", total.kv), ("the state pool", total.state))
             if counts
         ]
-        return "; ".join(["hardly a request queued", *usages])
+        return "; ".join([_queue(total, wording), *usages])
     words = f"in {_share(lines, total)} {wording.noun} requests queued"
     if total.kv:
         words += f" while KV stood at {lines.kv_percent / lines.lines:.0f} %"
@@ -259,6 +262,19 @@ def _why_neither(
     if limits.limit is None:
         return f"{words}; the limit in force is not known, so neither is to blame"
     return f"{words}, below the limit of {limits.limit} requests"
+
+
+def _queue(total: Cell, wording: Wording) -> str:
+    """Return what little there is to say of a queue that proves nothing."""
+    lines = total.lines
+    waits = sum(pressure.lines for key, pressure in total.pressures.items() if key[0])
+    unit = wording.unit if lines == 1 else f"{wording.unit}s"
+    if lines < wording.min_lines:
+        queued = f", {waits:,} of them with a queue" if waits else " without a queue"
+        return f"{TOO_FEW}: {lines:,} {unit}{queued}"
+    if waits >= HOT_SHARE * lines:
+        return f"requests queued in only {waits:,} of {lines:,} {unit}"
+    return "hardly a request queued"
 
 
 def needed_lines(total: Cell, wording: Wording) -> float:

@@ -198,6 +198,45 @@ def test_the_run_is_told(advices: dict[str, Advice]) -> None:
         assert part in text
 
 
+@pytest.mark.parametrize(("samples", "shown"), [(9, False), (10, True)])
+def test_a_spread_takes_ten_samples(
+    samples: int, shown: bool, advices: dict[str, Advice]
+) -> None:
+    """Of two samples nothing holds for 8 of 10."""
+    base = advices["kv-bound"]
+    assert base.boot.runtime is not None
+    total = replace(base.boot.runtime.total, samples=samples)
+    run = replace(base.boot.runtime, total=total)
+
+    text = render([replace(base, boot=replace(base.boot, runtime=run))])
+
+    assert shown is ("in 8 of 10 samples" in text)
+
+
+@pytest.mark.parametrize(
+    ("samples", "why", "shown"),
+    [
+        (2, "too few samples to tell: 2 decode lines", "too few samples to tell: 2"),
+        (90, "hardly a request queued", "neither pool is short: hardly a request"),
+        (0, "", "cannot tell before the first decode line"),
+    ],
+)
+def test_what_is_not_known_is_not_called_idle(
+    samples: int, why: str, shown: str, advices: dict[str, Advice]
+) -> None:
+    """That neither pool is short takes samples."""
+    base = advices["kv-bound"]
+    assert base.boot.runtime is not None
+    total = replace(
+        base.boot.runtime.total, samples=samples, hot_pool=None, hot_why=why
+    )
+    run = replace(base.boot.runtime, total=total)
+
+    text = render([replace(base, boot=replace(base.boot, runtime=run))])
+
+    assert f"Hot pool  {shown}" in text
+
+
 def test_a_warm_up_is_no_run(advices: dict[str, Advice]) -> None:
     """Without a sample, a retraction or an exhausted pool there is nothing to tell."""
     base = advices["kv-bound"]

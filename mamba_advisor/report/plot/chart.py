@@ -7,9 +7,10 @@ off it, are made of the same numbers as the curves.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.report.plot.scale import Axis
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.report.plot.chart import Chart, Fill, Mark, Series, numbers, sentence
 from mamba_advisor.report.plot.markup import Markup, element
 from mamba_advisor.report.plot.palette import attributes

@@ -6,8 +6,9 @@ kind of colour blindness; dashes and labels say the same without colour.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from mamba_advisor.frozen import dataclass
 
 Theme = Literal["light", "dark"]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.report.plot.markup import Markup, element, join, number
 from mamba_advisor.report.plot.palette import attributes
 from mamba_advisor.report.plot.scale import text_width

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
+
+from mamba_advisor.frozen import dataclass
 
 Kind = Literal["linear", "count", "bytes", "log", "binary", "time"]
 """How an axis runs: ``count`` is linear with whole ticks, ``bytes`` linear with ticks

@@ -8,6 +8,7 @@ from mamba_advisor.advice.model import Advice
 from mamba_advisor.report import words
 from mamba_advisor.report.section import Cell, Column, Grid, Pair, Pairs
 from mamba_advisor.runtime.model import Evidence, Spread, WorkerEvidence
+from mamba_advisor.runtime.verdict import TOO_FEW
 
 SHORT = {
     "state": "the state pool is short",
@@ -15,6 +16,9 @@ SHORT = {
     None: "neither pool is short",
 }
 """Hot pool -> what that means."""
+
+LEAST_SPREAD = 10
+"""Samples from which 8 of 10 of them are more than a guess."""
 
 
 def evidence(advice: Advice) -> Pairs | None:
@@ -86,8 +90,7 @@ def _rows(shown: Evidence, reserved: int | None) -> Iterator[Pair]:
         yield Pair("State", (Cell(_state(total.state_usage, total, reserved)),))
     if total.kv_usage is not None:
         yield Pair("KV", (Cell(_usage(total.kv_usage)),))
-    text = SHORT[total.hot_pool]
-    yield Pair("Hot pool", (Cell(words.sentence((text, total.hot_why), ": ")),))
+    yield Pair("Hot pool", (Cell(_hot_pool(total)),))
     if total.prefix_hit_share is not None:
         hits = f"{words.share(total.prefix_hit_share)} of the prompt tokens were cached"
         yield Pair("Prefixes", (Cell(hits),))
@@ -124,6 +127,8 @@ def _context(total: WorkerEvidence) -> str:
     around = total.context
     if around is None or around.low is None or around.high is None:
         return text
+    if total.samples < LEAST_SPREAD:
+        return text
     if around.low < around.high:
         text += f", {around.low:,.0f} to {around.high:,.0f} in 8 of 10 samples"
     return text
@@ -146,6 +151,14 @@ def _state(held: Spread, total: WorkerEvidence, reserved: int | None) -> str:
         if reserved is not None:
             text += f", {reserved} reserved"
     return text
+
+
+def _hot_pool(total: WorkerEvidence) -> str:
+    if total.hot_pool is None and not total.samples:
+        return "cannot tell before the first decode line"
+    if total.hot_why.startswith(TOO_FEW):
+        return total.hot_why
+    return words.sentence((SHORT[total.hot_pool], total.hot_why), ": ")
 
 
 def _retracted(total: WorkerEvidence) -> str:
