@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from mamba_advisor.facts import Rank
+from mamba_advisor.frozen import dataclass
 
 Row = tuple[bytes, ...]
 """Printed values of one line; empty where the line states none."""

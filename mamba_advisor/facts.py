@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured
 
 Scalar: TypeAlias = "bool | int | float | str | None"

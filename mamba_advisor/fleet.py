@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -22,6 +22,7 @@ from mamba_advisor.errors import (
     NotHybridError,
     TooLittleError,
 )
+from mamba_advisor.frozen import dataclass
 
 if TYPE_CHECKING:
     from mamba_advisor.boot.model import Boot

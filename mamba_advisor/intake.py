@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeAlias
 
@@ -16,6 +15,7 @@ from mamba_advisor.boot.start import Collector
 from mamba_advisor.catalog import load_catalog
 from mamba_advisor.errors import TooLittleError
 from mamba_advisor.facts import Reading
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.logfile import open_log
 from mamba_advisor.scan.scanner import Scanner, scan
 

@@ -28,7 +28,7 @@ OWNERS = {
 """Third-party library -> the only places that may import it."""
 
 STAGES = (
-    ("errors", "measured", "facts"),
+    ("errors", "frozen", "measured", "facts"),
     ("logfile", "runtime.model"),
     ("dialect", "catalog", "reader"),
     ("boot",),

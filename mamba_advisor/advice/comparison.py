@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from mamba_advisor.advice.model import (
@@ -14,6 +13,7 @@ from mamba_advisor.advice.model import (
     StatePoolAdvice,
 )
 from mamba_advisor.facts import Scalar
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured
 
 ChangeValue: TypeAlias = "Scalar | Measured | Interval"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.advice.whatif import with_fraction
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import UNITS, Measured
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.budget import is_capped

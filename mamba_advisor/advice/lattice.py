@@ -9,8 +9,8 @@ an inference.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured
 
 GDN = (

@@ -7,16 +7,16 @@ and colours, and compute nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import Any, Literal
 
 from mamba_advisor.boot.model import Boot
 from mamba_advisor.facts import Scalar
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured
 
 Drawn = Literal["none", "balance", "all"]
-
 Binding = Literal["state", "kv", "kv_floor", "request", "heuristic"]
 
 

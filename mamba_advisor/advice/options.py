@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from mamba_advisor.facts import Scalar
+from mamba_advisor.frozen import dataclass
 
 SETTINGS = {
     "strategy": "mamba_radix_cache_strategy",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mamba_advisor.advice.model import Binding, Limits, Prediction
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.sizing import PoolSizes, SizingProblem, solve
 from mamba_advisor.sizing.rules import settle
 

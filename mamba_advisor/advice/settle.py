@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mamba_advisor.advice.lattice import GDN, KDA
 from mamba_advisor.advice.options import Overrides
 from mamba_advisor.boot.model import Boot, Setting
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.releases import KNOWN_RELEASES, parse_release
 from mamba_advisor.sizing.strategy import buffer_support, resolve_auto

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
 from mamba_advisor.advice.calibration import Calibration
@@ -17,6 +16,7 @@ from mamba_advisor.advice.model import (
 from mamba_advisor.advice.predict import Case, binding_of, limits_of, predict
 from mamba_advisor.boot import workers
 from mamba_advisor.boot.model import Boot
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.problem import SPECULATION_LIMIT
 

@@ -7,12 +7,12 @@ the stage with most of them.  The token count is the smallest of all stages.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from mamba_advisor.advice.constants import slot_bytes, token_bytes
 from mamba_advisor.boot.model import Boot, RankBoot
 from mamba_advisor.boot.shape import stages as stage_count
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.sizing.releases import since
 
 MOST_LAYERS = 512

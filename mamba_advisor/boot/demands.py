@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from mamba_advisor.boot.model import Boot
 from mamba_advisor.errors import NotHybridError, TooLittleError
+from mamba_advisor.frozen import dataclass
 
 FOREIGN = (
     ("vLLM", re.compile(r"\bvllm\b|# GPU blocks:|EngineCore", re.IGNORECASE)),

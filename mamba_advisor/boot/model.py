@@ -6,10 +6,11 @@ Everything here was read, or is null.  Nothing is computed from two figures.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from mamba_advisor.facts import Rank, Scalar
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured
 from mamba_advisor.runtime.model import Evidence
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from mamba_advisor.boot.model import Note, Releases
 from mamba_advisor.facts import Reading, Scalar
+from mamba_advisor.frozen import dataclass
 
 KNOWN = tuple(f"0.5.{patch}" for patch in range(2, 24))
 """Releases whose lines and arithmetic are known, oldest first."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -12,6 +11,7 @@ from mamba_advisor.advice.model import Drawn, Workload
 from mamba_advisor.advice.options import Overrides
 from mamba_advisor.cli.terminal import width
 from mamba_advisor.fleet import Task
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.report import Form
 from mamba_advisor.report.plot import FORMS, PlotForm
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
 from mamba_advisor.errors import ConfigError, InputError
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.modelconfig.elements import FP4
 from mamba_advisor.modelconfig.layout import Launch
 from mamba_advisor.sizing.cells import HEADS

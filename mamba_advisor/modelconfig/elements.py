@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from mamba_advisor.errors import InputError
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.modelconfig.fields import Fields
 from mamba_advisor.modelconfig.layout import Launch
 

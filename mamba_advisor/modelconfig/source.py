@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mamba_advisor.errors import ConfigError, InputError
+from mamba_advisor.frozen import dataclass
 
 LARGEST_FILE = 16 << 20
 """Bytes of the largest file that is taken for a ``config.json``."""

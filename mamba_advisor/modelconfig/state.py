@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar, Protocol
 
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.modelconfig.layout import Launch, split
 
 

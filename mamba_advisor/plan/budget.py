@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import UNITS, Measured, format_range
 from mamba_advisor.modelconfig import ModelBytes
 from mamba_advisor.plan.fraction import Fraction, default_fraction, given_fraction

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from mamba_advisor.errors import InputError
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import UNITS, Measured
 
 MIB, GIB = UNITS["MiB"], UNITS["GiB"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured
 from mamba_advisor.sizing.releases import LAST_RELEASE
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mamba_advisor.errors import ConfigError
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured, format_bytes, format_range
 from mamba_advisor.modelconfig.recognise import recognise
 from mamba_advisor.plan.options import PlanOptions

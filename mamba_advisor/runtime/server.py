@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -21,6 +20,7 @@ from mamba_advisor.boot.model import (
 from mamba_advisor.boot.settings import settle
 from mamba_advisor.errors import InputError
 from mamba_advisor.facts import Rank, Scalar
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured
 from mamba_advisor.runtime.fetch import MissingPageError, fetch, is_url, page_of
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.runtime.bins import bin_middle, percentile
 from mamba_advisor.runtime.cell import Cell, Sample, sum_cells
 from mamba_advisor.runtime.model import Spread, WorkerEvidence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.runtime.model import Evidence
 
 MIN_SAMPLES = 60

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mamba_advisor.batch import SAMPLED, seconds_at
 from mamba_advisor.facts import Reading, Value
+from mamba_advisor.frozen import dataclass
 
 WANTED: Mapping[str, tuple[str, ...]] = {
     "decode": (

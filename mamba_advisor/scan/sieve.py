@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mamba_advisor.batch import Batch, Kind, Row
 from mamba_advisor.facts import Rank, Reading
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.scan.noise import Head, Noise
 from mamba_advisor.scan.shape import BRIEF, Read, Shape, learn
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import islice
 
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.scan.sieve import Origin
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.sizing.pools import PoolSizes
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.releases import Eras, choose, since

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.sizing.releases import Eras, choose
 
 # --- the target -------------------------------------------------------------------

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from typing import Any, TypedDict
 
 from mamba_advisor.errors import InputError
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.sizing.cells import (
     DraftKv,
     TargetKv,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from mamba_advisor.errors import FactError
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.sizing.budget import allocated_unbudgeted
 from mamba_advisor.sizing.forward import solve
 from mamba_advisor.sizing.inverse import (

@@ -6,7 +6,7 @@ into one of these; a boot log or a model's config gives one directly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from mamba_advisor.frozen import dataclass
 
 SPECULATION_LIMIT = 48
 """``--max-running-requests`` that speculation sets when none is given."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.sizing.limits import (
     LIMIT_RULES,
     LIMIT_WARNINGS,

@@ -7,9 +7,9 @@ operations come in SGLang's order, since the last unit depends on it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.sizing.releases import Eras
 from mamba_advisor.sizing.terms import GIB, Terms
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.modelconfig.families import conv, gdn, kda, lightning, mamba
 from mamba_advisor.modelconfig.fields import Fields
 from mamba_advisor.modelconfig.geometry import Geometry
