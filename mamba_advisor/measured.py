@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
+
+from mamba_advisor.frozen import dataclass
 
 UNITS = {
     "B": 1,

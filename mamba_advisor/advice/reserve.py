@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mamba_advisor.advice.settle import Settled
 from mamba_advisor.boot.model import Boot
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.sizing import SizingProblem, slots_per_request
 from mamba_advisor.sizing.limits import HEURISTIC_HIGH, HEURISTIC_LOW
 from mamba_advisor.sizing.releases import since

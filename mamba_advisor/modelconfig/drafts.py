@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.modelconfig.elements import Elements
 from mamba_advisor.modelconfig.geometry import Unbudgeted
 from mamba_advisor.modelconfig.layout import Launch

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mamba_advisor.errors import ConfigError, InputError
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.sizing.cells import stage_bounds
 from mamba_advisor.sizing.releases import FIRST_RELEASE, LAST_RELEASE, since
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
+
+from mamba_advisor.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

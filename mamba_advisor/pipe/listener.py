@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
+
+from mamba_advisor.frozen import dataclass
 
 
 class Moment(Enum):

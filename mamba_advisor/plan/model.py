@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mamba_advisor.boot.model import Boot
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured
 from mamba_advisor.modelconfig import ModelBytes
 from mamba_advisor.plan.fraction import Fraction

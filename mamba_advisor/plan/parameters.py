@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mamba_advisor.errors import ConfigError
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.modelconfig.attention import Gqa, Mla, SlidingGqa
 from mamba_advisor.modelconfig.fields import Fields
 from mamba_advisor.modelconfig.geometry import Geometry

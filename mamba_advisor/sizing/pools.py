@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
+
+from mamba_advisor.frozen import dataclass
 
 PoolWarning: TypeAlias = dict[str, "int | str"]
 """``kind`` and its figures, as `oracle` records have them."""

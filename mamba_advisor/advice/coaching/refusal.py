@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mamba_advisor.advice.coaching.model import Coaching, recommendation
 from mamba_advisor.advice.model import Limits, Prediction
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.boot.model import Failure
+from mamba_advisor.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

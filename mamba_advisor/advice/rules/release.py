@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mamba_advisor.advice.model import Finding, Severity
 from mamba_advisor.advice.situation import Situation
+from mamba_advisor.frozen import dataclass
 from mamba_advisor.sizing.releases import LAST_RELEASE, parse_release, since
 
 
