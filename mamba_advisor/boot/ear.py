@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from mamba_advisor.batch import SAMPLED, Batch, Row, seconds_at
 from mamba_advisor.facts import Rank
 
@@ -65,6 +67,8 @@ class Ear:
         ]
         if not starts and len(heard) == len(batch.tags()):
             return batch
+        if len(heard) == len(batch.tags()) and self._has_room(batch, starts):
+            return batch
         tags_at, stamp_at = batch.tags_at, batch.stamp_at
 
         def counts(row: Row) -> bool:
@@ -76,6 +80,26 @@ class Ear:
             return self._heeds(ranks[tags], row[stamp_at] if stamp_at >= 0 else b"")
 
         return batch.only(counts)
+
+    def _has_room(self, batch: Batch, starts: list[int]) -> bool:
+        """Note the prefill lines of *batch* if all of them count; return whether."""
+        place = batch.tags_at
+        found: Counter[tuple[int, int]] = Counter()
+        for start in starts:
+            tags = Counter(
+                row[place] if place >= 0 else b"" for row in batch.rows if row[start]
+            )
+            for tag, count in tags.items():
+                rank = batch.ranks[tag]
+                found[rank.dp, rank.pp] += count
+        sums = {
+            worker: self._prompts.get(worker, 0) + count
+            for worker, count in found.items()
+        }
+        if any(total > ALL_PROMPTS for total in sums.values()):
+            return False
+        self._prompts.update(sums)
+        return True
 
     def _heeds(self, rank: Rank, stamp: bytes) -> bool:
         """Return whether a prefill line of a rank that is heard counts."""

@@ -12,6 +12,8 @@ from mamba_advisor.runtime.lines import MAX_PERCENT, Line
 KV_STEPS = (80, 90, 95)
 """Percents at which KV is tight, nearly full and full; the reasons are in `verdict`."""
 
+NEARLY_FULL, FULL = KV_STEPS[1:]
+
 STATE_STEPS = (65, 95)
 """Percents at which the state pool is well filled and full."""
 
@@ -122,7 +124,7 @@ class Cell:
             self.kv[line.kv_percent] += weight
         if line.state_percent is not None:
             self.state[line.state_percent] += weight
-        if line.queued or (line.kv_percent or 0) >= KV_STEPS[-1]:
+        if line.queued or (line.kv_percent or 0) >= FULL:
             self.press(line.queued > 0, line.kv_percent, line.state_percent, weight)
 
     def press(

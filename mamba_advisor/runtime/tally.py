@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from mamba_advisor.runtime.bins import bin_middle, bin_of, percentile
-from mamba_advisor.runtime.cell import KV_STEPS, Cell
+from mamba_advisor.runtime.cell import FULL, NEARLY_FULL, Cell
 from mamba_advisor.runtime.lines import MAX_TEXTS, Line, RowReader
 
 QUIET_SHARE = 0.25
@@ -25,11 +25,10 @@ NONE_WAITING = (b"0", b"")
 class Tally:
     """The batch lines of one worker, by running requests."""
 
-    __slots__ = ("_found", "cells", "idle", "longest_queue", "peak")
+    __slots__ = ("_cells", "_found", "idle", "longest_queue", "peak")
 
     def __init__(self) -> None:
-        self.cells: defaultdict[tuple[int, bool], Cell] = defaultdict(Cell)
-        """(Bin of running requests, KV nearly full) -> sums."""
+        self._cells: defaultdict[tuple[int, bool], Cell] = defaultdict(Cell)
 
         self.idle = 0
         """Lines without a running request."""
@@ -40,7 +39,8 @@ class Tally:
         self.longest_queue = 0
         """Most requests that waited."""
 
-        self._found: dict[tuple[bytes, bytes], tuple[Cell | None, int, int | None]] = {}
+        self._found: dict[bytes, tuple[int, Cell, Cell]] = {}
+        """Printed running requests -> number, cells with room in KV and without."""
 
     def count(self, line: Line, weight: int = 1) -> None:
         """Count a line that stands for *weight* lines."""
@@ -55,48 +55,49 @@ class Tally:
         """Count lines as a scan has matched them, each for *weight* lines.
 
         What is here for each of a million lines is kept short: printed values are
-        looked up, not converted, and running requests and KV usage find their cell
-        together.
+        looked up, not converted.
 
         Raises:
             ValueError: A value is no number.
         """
         running, queued, kv, state, slots, _ = reader.columns(rows)
         percents, counts, known = reader.percents, reader.counts, self._found
-        full = KV_STEPS[-1]
-        for pair, waiting, usage, held in zip(
-            zip(running, kv, strict=True), queued, state, slots, strict=True
+        for text, waiting, usage, state_usage, held in zip(
+            running, queued, kv, state, slots, strict=True
         ):
-            found = known.get(pair)
+            found = known.get(text)
             if found is None:
-                found = self._find(reader, *pair)
-            cell, requests, kv_percent = found
-            if cell is None:
+                found = self._find(reader, text)
+            requests, roomy, tight = found
+            if not requests:
                 self.idle += weight
                 continue
+            kv_percent, state_percent = percents[usage], percents[state_usage]
+            cell, is_full = roomy, False
+            if kv_percent is not None:
+                if kv_percent >= NEARLY_FULL:
+                    cell, is_full = tight, kv_percent >= FULL
+                cell.kv[kv_percent] += weight
             cell.lines += weight
             cell.running += requests * weight
-            if kv_percent is not None:
-                cell.kv[kv_percent] += weight
-            state_percent = percents[usage]
             if state_percent is not None:
                 cell.state[state_percent] += weight
             if held:
                 cell.slots += (counts[held] or 0) * weight
                 cell.slot_running += requests * weight
             is_waiting = waiting not in NONE_WAITING and counts[waiting] != 0
-            if is_waiting or (kv_percent or 0) >= full:
+            if is_waiting or is_full:
                 cell.press(is_waiting, kv_percent, state_percent, weight)
 
-    def _find(
-        self, reader: RowReader, running: bytes, kv: bytes
-    ) -> tuple[Cell | None, int, int | None]:
-        """Return the cell of lines with these printed values, and their numbers."""
-        requests, kv_percent = reader.counts[running] or 0, reader.percents[kv]
-        cell = self._cell(requests, kv_percent) if requests else None
+    def _find(self, reader: RowReader, running: bytes) -> tuple[int, Cell, Cell]:
+        """Return the requests of a printed number, and the cells of such lines."""
+        requests = reader.counts[running] or 0
+        code = bin_of(requests)
         if len(self._found) >= MAX_TEXTS:
             self._found.clear()
-        found = self._found[running, kv] = cell, requests, kv_percent
+        cells = self._cells if requests else defaultdict(Cell)
+        found = requests, cells[code, False], cells[code, True]
+        self._found[running] = found
         return found
 
     def note_extremes(self, running: int, queued: int) -> None:
@@ -111,7 +112,7 @@ class Tally:
 
     def _cell(self, running: int, kv_percent: int | None) -> Cell:
         """Return the cell of lines with so many requests and such KV usage."""
-        return self.cells[bin_of(running), (kv_percent or 0) >= KV_STEPS[1]]
+        return self._cells[bin_of(running), (kv_percent or 0) >= NEARLY_FULL]
 
     def add(self, other: Tally) -> None:
         """Add the sums of *other*."""
@@ -119,7 +120,12 @@ class Tally:
         self.peak = max(self.peak, other.peak)
         self.longest_queue = max(self.longest_queue, other.longest_queue)
         for key, cell in other.cells.items():
-            self.cells[key].add(cell)
+            self._cells[key].add(cell)
+
+    @property
+    def cells(self) -> dict[tuple[int, bool], Cell]:
+        """(Bin of running requests, KV nearly full) -> sums, where there are lines."""
+        return {key: cell for key, cell in self._cells.items() if cell.lines}
 
     @property
     def lines(self) -> int:
