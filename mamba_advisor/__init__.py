@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from mamba_advisor.lazy import lazily
 
 if TYPE_CHECKING:
     from mamba_advisor.advice.engine import advise
@@ -32,29 +33,23 @@ __all__ = [
     "size_pools",
 ]
 
-_MODULES = {
-    "Advice": "advice.model",
-    "Boot": "boot.model",
-    "MambaAdvisorError": "errors",
-    "ModelBytes": "modelconfig",
-    "Overrides": "advice.options",
-    "PoolSizes": "sizing",
-    "SizingInputs": "sizing",
-    "Workload": "advice.model",
-    "advise": "advice.engine",
-    "model_bytes": "modelconfig",
-    "read_log": "intake",
-    "size_pools": "sizing",
-}
-"""Public name -> its module, imported when the name is first asked for."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(
+    __name__,
+    {
+        "Advice": "advice.model",
+        "Boot": "boot.model",
+        "MambaAdvisorError": "errors",
+        "ModelBytes": "modelconfig",
+        "Overrides": "advice.options",
+        "PoolSizes": "sizing",
+        "SizingInputs": "sizing",
+        "Workload": "advice.model",
+        "advise": "advice.engine",
+        "model_bytes": "modelconfig",
+        "read_log": "intake",
+        "size_pools": "sizing",
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -28,7 +28,7 @@ OWNERS = {
 """Third-party library -> the only places that may import it."""
 
 STAGES = (
-    ("errors", "frozen", "measured", "facts"),
+    ("errors", "frozen", "lazy", "measured", "facts"),
     ("logfile", "runtime.model"),
     ("dialect", "catalog", "reader"),
     ("boot",),

@@ -1,10 +1,17 @@
 """Before the first boot: a config and arguments become a sizing problem."""
 
-from mamba_advisor.plan.change import Answer, Attempt, Step, least_change
-from mamba_advisor.plan.make import make_plan
-from mamba_advisor.plan.match import GeometryMatch, match_geometry
-from mamba_advisor.plan.model import Plan
-from mamba_advisor.plan.options import PlanOptions
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mamba_advisor.lazy import lazily
+
+if TYPE_CHECKING:
+    from mamba_advisor.plan.change import Answer, Attempt, Step, least_change
+    from mamba_advisor.plan.make import make_plan
+    from mamba_advisor.plan.match import GeometryMatch, match_geometry
+    from mamba_advisor.plan.model import Plan
+    from mamba_advisor.plan.options import PlanOptions
 
 __all__ = [
     "Answer",
@@ -17,3 +24,18 @@ __all__ = [
     "make_plan",
     "match_geometry",
 ]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "Answer": "change",
+        "Attempt": "change",
+        "GeometryMatch": "match",
+        "Plan": "model",
+        "PlanOptions": "options",
+        "Step": "change",
+        "least_change": "change",
+        "make_plan": "make",
+        "match_geometry": "match",
+    },
+)
