@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from mamba_advisor.facts import Value
@@ -127,12 +127,6 @@ class RowReader:
         nothing = (b"",) * len(rows)
         return [nothing if at is None else columns[at] for at in self._places]
 
-    def extremes(self, rows: Sequence[Sequence[bytes]]) -> tuple[int, int]:
-        """Return the most running and the most queued requests of *rows*."""
-        get = self.counts.__getitem__
-        printed = (
-            {b""} if at is None else {row[at] for row in rows}
-            for at in self._places[:2]
-        )
-        running, queued = (max(get(text) or 0 for text in texts) for texts in printed)
-        return running, queued
+    def largest(self, printed: Iterable[bytes]) -> int:
+        """Return the largest of some printed counts, 0 without any."""
+        return max((self.counts[text] or 0 for text in set(printed)), default=0)

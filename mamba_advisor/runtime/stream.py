@@ -14,7 +14,7 @@ every eighth is, for eight, in the order of the log.
 Neighbouring lines differ little: requests live for many of them.
 """
 
-SAMPLED_ALL, SAMPLED_EVERY = 512, 16
+SAMPLED_ALL, SAMPLED_EVERY = 1024, 32
 """The same for tokens per request, which is more work."""
 
 
@@ -56,11 +56,14 @@ class Stream:
         reader = self._readers.get(fields)
         if reader is None:
             reader = self._readers[fields] = RowReader(fields)
-        self.tally.note_extremes(*reader.extremes(rows))
-        for weight, chosen in _chosen(rows, self.seen, COUNTED_ALL, COUNTED_EVERY):
-            self.tally.count_rows(reader, chosen, weight)
-        for weight, chosen in _chosen(rows, self.seen, SAMPLED_ALL, SAMPLED_EVERY):
-            for row in chosen:
+        columns = reader.columns(rows)
+        running, queued = map(reader.largest, columns[:2])
+        self.tally.note_extremes(running, queued)
+        for weight, part in _parts(self.seen, COUNTED_ALL, COUNTED_EVERY):
+            chosen = [column[part] for column in columns]
+            self.tally.count_columns(reader, chosen, weight)
+        for weight, part in _parts(self.seen, SAMPLED_ALL, SAMPLED_EVERY):
+            for row in rows[part]:
                 self.tally.sample(reader.line(row), weight)
         self.seen += len(rows)
 
@@ -83,13 +86,9 @@ def _weight(seen: int, at_first: int, every: int) -> int:
     return 0 if seen % every else every
 
 
-def _chosen(
-    rows: Sequence[tuple[bytes, ...]], seen: int, at_first: int, every: int
-) -> Iterator[tuple[int, Sequence[tuple[bytes, ...]]]]:
-    """Yield (weight, rows) like `_weight`, where there are rows."""
+def _parts(seen: int, at_first: int, every: int) -> Iterator[tuple[int, slice]]:
+    """Yield (weight, which of the next lines) like `_weight`."""
     single = max(0, at_first - seen)
     if single:
-        yield 1, rows[:single]
-    start = single + -(seen + single) % every
-    if start < len(rows):
-        yield every, rows[start::every]
+        yield 1, slice(single)
+    yield every, slice(single + -(seen + single) % every, None, every)

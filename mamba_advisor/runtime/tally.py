@@ -49,8 +49,8 @@ class Tally:
         else:
             self._cell(line.running, line.kv_percent).count(line, weight)
 
-    def count_rows(
-        self, reader: RowReader, rows: Sequence[Sequence[bytes]], weight: int = 1
+    def count_columns(
+        self, reader: RowReader, columns: Sequence[Sequence[bytes]], weight: int = 1
     ) -> None:
         """Count lines as a scan has matched them, each for *weight* lines.
 
@@ -60,7 +60,7 @@ class Tally:
         Raises:
             ValueError: A value is no number.
         """
-        running, queued, kv, state, slots, _ = reader.columns(rows)
+        running, queued, kv, state, slots, _ = columns
         percents, counts, known = reader.percents, reader.counts, self._found
         for text, waiting, usage, state_usage, held in zip(
             running, queued, kv, state, slots, strict=True
