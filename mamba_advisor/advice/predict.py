@@ -8,6 +8,7 @@ from dataclasses import replace
 from mamba_advisor.advice.model import Binding, Limits, Prediction
 from mamba_advisor.frozen import dataclass
 from mamba_advisor.sizing import PoolSizes, SizingProblem, solve
+from mamba_advisor.sizing.forward import pools_with_slots
 from mamba_advisor.sizing.rules import settle
 
 TIE_ORDER: tuple[Binding, ...] = ("request", "heuristic", "kv_floor", "state", "kv")
@@ -125,13 +126,54 @@ def predict(
             that the log allows.
     """
     best = prediction_of(version, problem, solve(version, problem), context)
+    cases = tuple(corners)
     others = [
         prediction_of(
             case.version, case.problem, solve(case.version, case.problem), context
         )
-        for case in corners
+        for case in cases
     ]
-    return with_interval(best, others)
+    spanned = with_interval(best, others)
+    if spanned.slots_low is None:
+        return spanned
+    aside = with_interval(best, _a_slot_aside(cases, others, context))
+    return replace(
+        spanned,
+        tokens_low=_least(spanned.tokens_low, aside.tokens_low),
+        tokens_high=_most(spanned.tokens_high, aside.tokens_high),
+        concurrency_low=_least(spanned.concurrency_low, aside.concurrency_low),
+        concurrency_high=_most(spanned.concurrency_high, aside.concurrency_high),
+    )
+
+
+def _a_slot_aside(
+    cases: Sequence[Case], known: Sequence[Prediction], context: int | None
+) -> list[Prediction]:
+    """Return what each case gives with one slot more and with one less.
+
+    Where K is open it steps from one value to the next somewhere between the corners,
+    and a step moves as many tokens as a slot costs.  Apart from that step tokens are
+    linear in what is uncertain, so a slot aside of the corners bounds them.
+    """
+    found = []
+    for case, prediction in zip(cases, known, strict=True):
+        rules, terms = settle(case.version, case.problem)
+        for near in (-1, 1):
+            sizes = pools_with_slots(rules, terms, (prediction.slots or 0) + near)
+            given = prediction_of(case.version, case.problem, sizes, context)
+            if given.boots:
+                found.append(given)
+    return found
+
+
+def _least(first: int | None, second: int | None) -> int | None:
+    """Return the smaller of two ends; None where neither is open."""
+    return min((end for end in (first, second) if end is not None), default=None)
+
+
+def _most(first: int | None, second: int | None) -> int | None:
+    """Return the larger of two ends; None where neither is open."""
+    return max((end for end in (first, second) if end is not None), default=None)
 
 
 def with_interval(best: Prediction, others: Sequence[Prediction]) -> Prediction:
