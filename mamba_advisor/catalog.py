@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mamba_advisor.dialect import entries, parse, sketch
 from mamba_advisor.errors import DialectError
 from mamba_advisor.pattern import Dialect, Entry
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PLUGIN_GROUP = "mamba_advisor.parsers"
 """Entry points of packages whose ``*.toml`` files are dialects."""
@@ -47,7 +44,9 @@ class Catalog:
         return [parse(text, where) for where, text in self.texts.values()]
 
 
-def load_catalog(files: Sequence[Path] = (), *, plugins: bool = True) -> Catalog:
+def load_catalog(
+    files: Sequence[str | os.PathLike[str]] = (), *, plugins: bool = True
+) -> Catalog:
     """Collect the dialects: built-in, installed plug-ins, then *files*.
 
     Args:
@@ -95,7 +94,7 @@ def _proved(text: str, where: str) -> tuple[str, Sequence[Entry]]:
     return dialect.name, entries(dialect)
 
 
-def read_file(file: Path) -> str:
+def read_file(file: str | os.PathLike[str]) -> str:
     """Return the content of a dialect file.
 
     Raises:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import IO, TypeAlias
 
 from mamba_advisor.batch import Batch
@@ -94,7 +93,7 @@ def take_in(
     Returns:
         The boots, and what is known of the input beside them.
     """
-    catalog = load_catalog([Path(parser) for parser in parsers])
+    catalog = load_catalog(parsers)
     gatherer = Gatherer()
     scanner = Scanner(catalog, gatherer)
     with open_log(source) as log:

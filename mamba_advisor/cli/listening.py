@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mamba_advisor.catalog import load_catalog
@@ -49,7 +48,7 @@ class BootListener:
         self._name = name
         self._options = options
         self._descriptor = descriptor
-        catalog = load_catalog([Path(file) for file in options.parsers])
+        catalog = load_catalog(options.parsers)
         self._gatherer = Gatherer()
         self._scanner = Scanner(catalog, self._gatherer)
         self._head = b""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -72,7 +71,7 @@ def check(ctx: click.Context, files: tuple[str, ...]) -> None:
     status = 0
     for where in files or texts:
         try:
-            dialect = load(texts.get(where) or read_file(Path(where)), where)
+            dialect = load(texts.get(where) or read_file(where), where)
         except DialectError as error:
             say(str(error))
             status = error.exit_code
@@ -89,7 +88,7 @@ def _catalog(files: tuple[str, ...]) -> Catalog:
     """Return the dialects in force; name plug-ins that were left out."""
     from mamba_advisor.catalog import load_catalog
 
-    catalog = load_catalog([Path(file) for file in files])
+    catalog = load_catalog(files)
     for problem in catalog.problems:
         say(f"left out: {problem}", "Warning")
     return catalog
