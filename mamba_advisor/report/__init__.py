@@ -30,6 +30,7 @@ def render(
     color: bool = False,
     unicode: bool = True,
     explain: bool = False,
+    height: int | None = None,
 ) -> str:
     """Return the report on *advices*, in the order of the call for JSON and flags.
 
@@ -41,6 +42,8 @@ def render(
         unicode: Whether the output's encoding holds more than ASCII; see
             `mamba_advisor.report.safe.can_draw`.
         explain: Whether to show every formula with its numbers and lines.
+        height: Lines of the terminal: what would scroll away for the sake of a
+            drawing is shown without one, unless explained; None: no terminal.
 
     Raises:
         InputError: *form* is ``"flags"``, and a boot has no recommendation.
@@ -61,10 +64,16 @@ def render(
         return render_pages(pages(advices, explain=explain), unicode=unicode)
     from mamba_advisor.report.table import Screen
 
-    screen = Screen(width, color=color, unicode=unicode)
-    for title, sections in pages(advices, explain=explain, width=screen.width):
-        screen.add(title, sections)
-    return screen.text()
+    text = ""
+    for draws in (True, False):
+        screen = Screen(width, color=color, unicode=unicode)
+        wide = screen.width
+        for title, part in pages(advices, explain=explain, width=wide, draws=draws):
+            screen.add(title, part)
+        text = screen.text()
+        if explain or height is None or text.count("\n") < height:
+            break
+    return text
 
 
 def render_comparison(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mamba_advisor.advice.model import Advice
 from mamba_advisor.report import words
 from mamba_advisor.report.section import Drawing, Grid, Pairs, Section
-from mamba_advisor.report.sections.answer import answer, basis
+from mamba_advisor.report.sections.answer import answer, basis, short_basis
 from mamba_advisor.report.sections.balance import LEAST_WIDTH, balance
 from mamba_advisor.report.sections.evidence import evidence, residency, workers
 from mamba_advisor.report.sections.findings import findings
@@ -30,20 +30,28 @@ DETAILED_BOOTS = 20
 
 
 def advice_page(
-    advice: Advice, *, explain: bool = False, width: int = 0
+    advice: Advice, *, explain: bool = False, width: int = 0, draws: bool = True
 ) -> list[Section]:
-    """Return the sections of one boot: the answer first, its evidence below."""
+    """Return the sections of one boot: the answer first, its evidence below.
+
+    Args:
+        advice: The boot.
+        explain: Whether to show every formula, and where each figure stands.
+        width: Columns of the screen; 0: none, so that nothing can scroll away.
+        draws: Whether a wide terminal gets the drawing of the balance.
+    """
+    brief = width > 0 and not explain
     sections: list[Section | None] = [
-        answer(advice),
+        answer(advice, brief=brief),
         pools(advice),
         sweep(advice),
-        levers(advice, all_of_them=explain),
-        balance(advice, width) if width >= LEAST_WIDTH else None,
-        findings(advice, explain=explain),
-        basis(advice),
-        evidence(advice),
+        levers(advice, all_of_them=explain, room=width),
+        balance(advice, width) if draws and width >= LEAST_WIDTH else None,
+        findings(advice, explain=explain, brief=brief),
+        short_basis(advice, width) if brief else basis(advice),
+        evidence(advice, brief=brief),
         workers(advice),
-        residency(advice),
+        None if brief else residency(advice),
     ]
     if explain:
         from mamba_advisor.report.sections import explain as by_hand
@@ -59,21 +67,29 @@ def advice_page(
 
 
 def pages(
-    advices: Sequence[Advice], *, explain: bool = False, width: int = 0
+    advices: Sequence[Advice],
+    *,
+    explain: bool = False,
+    width: int = 0,
+    draws: bool = True,
 ) -> Iterator[tuple[str, list[Section]]]:
-    """Yield the headline and the sections of each page.
+    """Yield the headline and the sections of each page; arguments as `advice_page`.
 
     With several boots a summary comes first, worst first, and the details follow in
     the same order; with more than `DETAILED_BOOTS` the summary is all.
     """
     if len(advices) == 1:
-        yield "", advice_page(advices[0], explain=explain, width=width)
+        (only,) = advices
+        yield "", advice_page(only, explain=explain, width=width, draws=draws)
         return
     ordered = worst_first(advices)
     yield "", [several(ordered)]
     if len(ordered) <= DETAILED_BOOTS:
         for advice in ordered:
-            yield words.name(advice), advice_page(advice, explain=explain, width=width)
+            yield (
+                words.name(advice),
+                advice_page(advice, explain=explain, width=width, draws=draws),
+            )
 
 
 def comparison_page(comparison: Comparison) -> list[Section]:

@@ -14,6 +14,10 @@ Role = Literal["plain", "strong", "dim", "flag", "ok", "info", "warning", "probl
 """What a text is, for its colour; never the only carrier of a meaning."""
 
 
+LABEL_WIDTH = 10
+"""Columns of the labels, so that texts of all sections stand below each other."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A piece of text."""

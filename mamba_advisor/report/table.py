@@ -13,6 +13,7 @@ from rich.text import Text
 
 from mamba_advisor.report.safe import safe
 from mamba_advisor.report.section import (
+    LABEL_WIDTH,
     Bar,
     Cell,
     Column,
@@ -37,9 +38,6 @@ STYLES: dict[Role, str] = {
 """Role -> style; of the sixteen colours those that read on dark and on light."""
 
 LEAST_WIDTH = 20
-LABEL_WIDTH = 10
-"""Columns of the labels, so that texts of all sections stand below each other."""
-
 STACKED_BELOW = 44
 """Columns below which a label stands above its text."""
 

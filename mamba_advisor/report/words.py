@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
-from mamba_advisor.advice.model import Advice, Binding, Concurrency
+from mamba_advisor.advice.model import Advice, Binding, Concurrency, Interval
 from mamba_advisor.facts import Scalar
 from mamba_advisor.measured import Measured, format_bytes, format_range
 from mamba_advisor.report.section import Role
+from mamba_advisor.sizing.inverse import MAX_RATIO
 
 UNKNOWN = "unknown"
 
@@ -20,6 +22,9 @@ leave less than that on all but tiny pools."""
 
 WHOLE = 1000
 """Number from which on decimals say nothing more."""
+
+MOST_QUOTED = 200
+"""Characters of a failure's message that are shown: two or three sentences."""
 
 SHOWN_LINES = 6
 """Runs of line numbers that are listed before the rest is only counted."""
@@ -65,6 +70,33 @@ def spread(value: int | None, low: int | None, high: int | None) -> str:
     if high - low <= WIDE_INTERVAL * value:
         return count(value)
     return f"{count(value)} ({low:,} to {high:,})"
+
+
+def interval(quantity: Interval) -> str:
+    """Return a whole number, or its range where that is wide."""
+    low, high = math.floor(quantity.low), math.ceil(quantity.high)
+    if quantity.high - quantity.low <= WIDE_INTERVAL * quantity.value:
+        return f"{quantity.value:,.0f}"
+    return f"{low:,} to {high:,}"
+
+
+def ratios(low: float, high: float) -> str:
+    """Return a range of ratios; from `MAX_RATIO` on nothing changes."""
+    if high >= MAX_RATIO:
+        return f"ratios of {decimal(low)} or more"
+    return f"ratios from {decimal(low)} to {decimal(high)}"
+
+
+def shortened(text: str, most: int = MOST_QUOTED) -> str:
+    """Return *text*, a longer one up to the end of a sentence, else of a word."""
+    if len(text) <= most:
+        return text
+    head = text[: most + 1]
+    end = head.rfind(". ") + 1
+    if end > most // 2:
+        return head[:end]
+    stem, blank, _ = head.rpartition(" ")
+    return (stem if blank else text[:most]) + " …"
 
 
 def size(quantity: Measured | None, *, mark: bool = True) -> str:

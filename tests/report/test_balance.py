@@ -30,46 +30,50 @@ def tent(advices: dict[str, Advice]) -> tuple[Curves, Advice]:
 
 
 def test_height_is_the_sustained_concurrency(tent: tuple[Curves, Advice]) -> None:
-    """40 of 52 (30 % headroom) over 7 rows is 5.4 rows, 10 is 1.3, in the middle."""
+    """40 of 52 (30 % headroom) over 4 rows is 3.08 rows, 10 is 0.77, in the middle."""
     lines = drawn(*tent)
 
     columns = 100 - 9
     middle = [line[9 + columns // 2 :][:1].strip() for line in lines[:HEIGHT]]
     left = [line[9:10].strip() for line in lines[:HEIGHT]]
-    assert ["", "▃", "█", "█", "█", "█", "█"] == middle
-    assert ["", "", "", "", "", "▃", "█"] == left
-    assert ["", "40 │"] == [lines[0][:8].strip(), lines[1][:9].strip()]
+    assert ["▁", "█", "█", "█"] == middle
+    assert ["", "", "", "▆"] == left
+    assert ["40 │", "│"] == [lines[0][:9].strip(), lines[1][:9].strip()]
+
+
+def test_it_is_six_lines_high(tent: tuple[Curves, Advice]) -> None:
+    """Four rows, the axis, and the words below it."""
+    assert 6 == len(drawn(*tent))
 
 
 def test_today_and_the_best_are_marked(tent: tuple[Curves, Advice]) -> None:
-    """The marks stand below their ratios: 0.1 at the left end, 1 in the middle."""
-    lines = drawn(*tent)
+    """The marks stand at their ratios: 0.1 at the left end, 1 in the middle."""
+    axis, labels = drawn(*tent)[HEIGHT:]
 
-    marks = lines[HEIGHT + 1]
-    assert marks.index("▲ now 0.1") == 9
-    assert marks.index("▲ best 1") == 9 + 45
+    assert [9, 9 + 45] == [at for at, sign in enumerate(axis) if sign == "▲"]
+    assert [9, 9 + 45] == [labels.index("now 0.1"), labels.index("best 1")]
 
 
-def test_marks_close_to_each_other_take_a_line_each(
+def test_marks_close_to_each_other_are_told_apart(
     tent: tuple[Curves, Advice],
 ) -> None:
-    """Now at 0.9 and best at 1 would overlap on one line."""
+    """Now at 0.9 and best at 1 would overlap; their order tells which is which."""
     curves, advice = tent
 
-    lines = drawn(replace(curves, ratio_now=0.9), advice)
+    axis, labels = drawn(replace(curves, ratio_now=0.9), advice)[HEIGHT:]
 
-    assert "▲ now 0.9" == lines[HEIGHT + 1].strip()
-    assert "▲ best 1" == lines[HEIGHT + 2].strip()
+    assert [9 + 43, 9 + 45] == [at for at, sign in enumerate(axis) if sign == "▲"]
+    assert "now 0.9  best 1" == labels.strip()
 
 
-def test_a_mark_at_the_right_end_stays_inside(tent: tuple[Curves, Advice]) -> None:
-    """The text stands left of its mark where it would leave the picture."""
+def test_marks_at_the_right_end_stay_inside(tent: tuple[Curves, Advice]) -> None:
+    """The words stand left of their marks where they would leave the picture."""
     curves, advice = tent
 
-    lines = drawn(replace(curves, ratio_now=None, ratio_best=50.0), advice)
+    lines = drawn(replace(curves, ratio_now=8.0, ratio_best=50.0), advice)
 
-    assert lines[HEIGHT + 1].endswith("best 50 ▲")
-    assert 100 == len(lines[HEIGHT + 1])
+    assert lines[HEIGHT + 1].endswith("now 8  best 50")
+    assert {100} == {len(line) for line in lines[HEIGHT:]}
 
 
 @pytest.mark.parametrize(
@@ -98,6 +102,16 @@ def test_it_is_drawn_where_there_is_room(advices: dict[str, Advice]) -> None:
     assert "Balance" not in render([advice], width=99)
     assert "Balance" in render([advice], width=100)
     assert max(map(len, render([advice], width=300).splitlines())) < 300
+
+
+def test_it_does_not_scroll_the_answer_away(advices: dict[str, Advice]) -> None:
+    """It is left out where the terminal could hold all but the drawing."""
+    advice = advices["state-bound"]
+    lines = len(render([advice], width=100).splitlines())
+
+    assert "Balance" in render([advice], width=100, height=lines + 1)
+    assert "Balance" not in render([advice], width=100, height=lines)
+    assert "Balance" in render([advice], width=100, height=lines, explain=True)
 
 
 def test_equal_ratios_do_not_divide_by_zero(advices: dict[str, Advice]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from mamba_advisor.advice.model import Advice
+from mamba_advisor.advice.model import Advice, Cost, Severity
 from mamba_advisor.report import render
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -62,7 +62,9 @@ def test_first_ten_lines_answer(advices: dict[str, Advice]) -> None:
     assert "62 requested → 26 effective → 26 sustained at 4,096 tokens" in first
     assert "is the state pool (131 slots, 5 slots per request)" in first
     assert "Do this   --mamba-full-memory-ratio 2.84\n" in first
-    assert "41 requests (+15), 206 slots, 168,960 tokens; costs 175,104" in first
+    assert (
+        "41 requests (+15), 206 slots, 168,960 tokens; then the KV pool binds" in first
+    )
     assert "--max-mamba-cache-size 206" in first
 
 
@@ -74,8 +76,14 @@ def test_main_part_fits_a_screen(kind: str, advices: dict[str, Advice]) -> None:
         advice = replace(advice, levers=())
     lines = render([replace(advice, findings=())]).splitlines()
 
-    main_part = lines[: lines.index("Basis") - 1]
-    assert len(main_part) <= 24
+    end = next(at for at, line in enumerate(lines) if line.startswith("Basis"))
+    assert end - 1 <= 24
+
+
+@pytest.mark.parametrize("kind", ["state-bound", "no-context", "speculation"])
+def test_all_of_it_fits_a_tall_terminal(kind: str, advices: dict[str, Advice]) -> None:
+    """Without a run 80 columns take at most 40 lines."""
+    assert len(render([advices[kind]]).splitlines()) <= 40
 
 
 def test_what_must_be_true_comes_before_the_flag(advices: dict[str, Advice]) -> None:
@@ -87,10 +95,69 @@ def test_what_must_be_true_comes_before_the_flag(advices: dict[str, Advice]) -> 
 
 def test_severity_is_a_word_and_worst_comes_first(advices: dict[str, Advice]) -> None:
     """Findings are ordered by severity, which is spelled out."""
-    text = render([advices["state-bound"]])
+    text = render([advices["state-bound"]], explain=True)
 
     found = re.findall(r"^(problem|warning|info|ok) +", text, re.MULTILINE)
     assert ["warning", "info", "ok"] == found
+
+
+def test_what_needs_no_hand_is_counted(advices: dict[str, Advice]) -> None:
+    """Without --explain: problems, warnings, and whether the model agrees."""
+    base = advices["state-bound"]
+    quiet = [one for one in base.findings if one.severity < Severity.WARNING]
+
+    text = render([base])
+    calm = render([replace(base, findings=tuple(quiet))])
+    idle = render([replace(base, findings=tuple(quiet[1:]))])
+
+    found = re.findall(r"^(problem|warning|info|ok) +", text, re.MULTILINE)
+    assert ["warning", "ok"] == found
+    assert "\n1 more finding with --explain\n" in text
+    assert "ok        The model returns this boot. (line 31)\n1 more" in calm
+    assert "\n\n1 finding with --explain\n\n" in idle
+
+
+def test_settings_take_a_line(advices: dict[str, Advice]) -> None:
+    """What does not fit is left to --explain; so is the load."""
+    base = advices["state-bound"]
+    settings = {**base.settings, "speculative_algorithm": ("EAGLE3" * 5, "log:12")}
+
+    text = render([replace(base, settings=settings)])
+
+    (line,) = re.findall(r"^Basis +(.*)$", text, re.MULTILINE)
+    assert "ratio 0.9 · mem-fraction 0.82 · extra_buffer~" == line
+    assert "Load" not in text
+    assert "Load " in render([base], explain=True)
+
+
+def test_prefixes_are_told_of_where_they_matter(advices: dict[str, Advice]) -> None:
+    """Where sessions are asked for, or the advice takes slots away."""
+    base = advices["kv-bound"]
+    assert base.recommendation is not None
+    free = replace(base.recommendation, cost=Cost())
+    unasked = replace(base.workload, sessions=None)
+
+    asked = render([replace(base, recommendation=free)])
+    lowered = render([replace(base, workload=unasked)])
+    neither = render([replace(base, workload=unasked, recommendation=free)])
+
+    assert "Sessions  room for the checkpoints of about 81 idle" in asked
+    assert "as advised, 50 slots fewer" in " ".join(lowered.split())
+    assert "slots fewer" not in asked
+    assert "Sessions" not in neither
+
+
+def test_slots_that_are_not_there_are_called_needed(
+    advices: dict[str, Advice],
+) -> None:
+    """400 requests of 5 slots need 2000; the pool has 131."""
+    base = advices["kv-bound"]
+    assert base.residency is not None
+    room = replace(base.residency, live_slots=2000, spare_slots=0)
+
+    text = render([replace(base, residency=room)], explain=True)
+
+    assert "Slots     2,000 needed for running requests, 131 there" in text
 
 
 def test_bars_show_which_pool_binds(advices: dict[str, Advice]) -> None:
@@ -179,90 +246,36 @@ def test_a_failed_boot_shows_where(advices: dict[str, Advice]) -> None:
     assert "Pools" not in text
 
 
-def test_the_run_is_told(advices: dict[str, Advice]) -> None:
-    """Samples, what was left out, context, queue, usages and the hot pool are there."""
-    text = " ".join(render([advices["kv-bound"]]).split())
-
-    for part in (
-        "3,204 samples over 2 h 5 min, 2026-09-14 12:00:01 to 14:05:11",
-        "120 lines left out: no request was running",
-        "32,768 tokens per running request, 20,480 to 47,104 in 8 of 10 samples",
-        "9.6 running (at most 11), 4.2 queued (at most 30)",
-        "4.0 slots held per request, 5 reserved",
-        "97 % used (at most 100 %)",
-        "the KV pool is short: in 39 % of the samples requests queued",
-        "61 % of the prompt tokens were cached",
-        "DP1 32,768 9.6 4.2 32 % 97 % none",
-        "enough for the 40 wanted",
-    ):
-        assert part in text
-
-
-@pytest.mark.parametrize(("samples", "shown"), [(9, False), (10, True)])
-def test_a_spread_takes_ten_samples(
-    samples: int, shown: bool, advices: dict[str, Advice]
+def test_the_end_of_a_boot_that_is_not_seen_is_said(
+    advices: dict[str, Advice],
 ) -> None:
-    """Of two samples nothing holds for 8 of 10."""
-    base = advices["kv-bound"]
-    assert base.boot.runtime is not None
-    total = replace(base.boot.runtime.total, samples=samples)
-    run = replace(base.boot.runtime, total=total)
+    """A log that ends before the ready line may be that of a server that hangs."""
+    ready = advices["kv-bound"]
+    cut = replace(ready, boot=replace(ready.boot, outcome="incomplete"))
+    bare = replace(cut, boot=replace(cut.boot, runtime=None))
 
-    text = render([replace(base, boot=replace(base.boot, runtime=run))])
-
-    assert shown is ("in 8 of 10 samples" in text)
-
-
-@pytest.mark.parametrize(
-    ("samples", "why", "shown"),
-    [
-        (2, "too few samples to tell: 2 decode lines", "too few samples to tell: 2"),
-        (90, "hardly a request queued", "neither pool is short: hardly a request"),
-        (0, "", "cannot tell before the first decode line"),
-    ],
-)
-def test_what_is_not_known_is_not_called_idle(
-    samples: int, why: str, shown: str, advices: dict[str, Advice]
-) -> None:
-    """That neither pool is short takes samples."""
-    base = advices["kv-bound"]
-    assert base.boot.runtime is not None
-    total = replace(
-        base.boot.runtime.total, samples=samples, hot_pool=None, hot_why=why
-    )
-    run = replace(base.boot.runtime, total=total)
-
-    text = render([replace(base, boot=replace(base.boot, runtime=run))])
-
-    assert f"Hot pool  {shown}" in text
-
-
-def test_a_warm_up_is_no_run(advices: dict[str, Advice]) -> None:
-    """Without a sample, a retraction or an exhausted pool there is nothing to tell."""
-    base = advices["kv-bound"]
-    assert base.boot.runtime is not None
-    nothing = replace(
-        base.boot.runtime,
-        total=replace(base.boot.runtime.total, samples=0, retractions=0),
-        workers=(),
-        exhausted=(),
-    )
-
-    text = render([replace(base, boot=replace(base.boot, runtime=nothing))])
-
-    assert "The run" not in text
+    assert "Caution" not in render([ready])
+    assert "Caution   the log has no ready line" in render([cut])
+    assert "Caution   the log ends before the ready line" in render([bare])
 
 
 def test_nothing_is_said_twice(advices: dict[str, Advice]) -> None:
-    """The reason is left out where the verdict gives it, the check where a finding."""
-    base = advices["state-bound"]
+    """A reason that the figures or the verdict give, a check that a finding gives."""
+    base, other = advices["state-bound"], advices["kv-bound"]
+    assert other.recommendation is not None
+    told = replace(other.verdict, detail="A pin holds when the memory changes.")
     check = replace(base.self_check, message=base.findings[0].message)
 
     text = render([replace(base, self_check=check)])
+    explained = render([replace(base, self_check=check)], explain=True)
 
     assert "Why " not in text
+    assert "; then the KV pool binds" in text
+    assert "Why       it carries 41 requests" in explained
     assert 1 == text.count("The model returns this boot.")
-    assert "Why " in render([advices["kv-bound"]])
+    assert 1 == explained.count("The model returns this boot.")
+    assert "Why       a pin holds" in render([other])
+    assert "Why " not in render([replace(other, verdict=told)])
 
 
 def test_explain_shows_formulas_with_lines(advices: dict[str, Advice]) -> None:

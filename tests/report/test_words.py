@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from mamba_advisor.advice.model import Advice
+from mamba_advisor.advice.model import Advice, Interval
 from mamba_advisor.boot.model import Releases
 from mamba_advisor.measured import Measured
 from mamba_advisor.report import words
@@ -49,6 +49,49 @@ def test_intervals_matter_from_two_percent(
 ) -> None:
     """± 1 of 100 is left out, 3 of 100 is shown."""
     assert text == words.spread(value, low, high)
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "high", "text"),
+    [
+        (2343.6, 2349.0, 2353.1, "2,349"),
+        (209.4, 314.2, 628.47, "209 to 629"),
+        (97.5, 98.0, 99.6, "97 to 100"),
+    ],
+)
+def test_a_wide_interval_stands_for_its_value(
+    low: float, value: float, high: float, text: str
+) -> None:
+    """Within 2 % the value is good enough; else its ends, rounded outwards."""
+    assert text == words.interval(Interval(value, low, high))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (2.79, 2.9, "ratios from 2.79 to 2.9"),
+        (0.453, 10_000.0, "ratios of 0.453 or more"),
+        (0.453, 9_999.0, "ratios from 0.453 to 9,999"),
+    ],
+)
+def test_a_range_of_ratios_may_have_no_end(low: float, high: float, text: str) -> None:
+    """From 10,000 on, all memory but 0.01 % is the state pool's already."""
+    assert text == words.ratios(low, high)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("one two three", "one two three"),
+        ("one two. Three four", "one two."),
+        ("one. Two three four", "one. Two …"),
+        ("one two 3.14159265", "one two …"),
+        ("onetwothreefour", "onetwothreefo …"),
+    ],
+)
+def test_long_messages_end_at_a_word(text: str, shown: str) -> None:
+    """Of 13 characters: the sentence, where that leaves most of it, else the word."""
+    assert shown == words.shortened(text, 13)
 
 
 @pytest.mark.parametrize(

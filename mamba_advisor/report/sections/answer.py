@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from mamba_advisor.advice.model import Advice, Prediction, Recommendation, Workload
 from mamba_advisor.facts import Scalar
 from mamba_advisor.report import words
-from mamba_advisor.report.section import Cell, Pair, Pairs
+from mamba_advisor.report.section import LABEL_WIDTH, Cell, Pair, Pairs
+from mamba_advisor.report.sections.evidence import sessions
 
 SETUP: dict[str, Callable[[Scalar], str]] = {
     "mamba_full_memory_ratio": lambda value: f"ratio {words.scalar(value)}",
@@ -30,18 +31,23 @@ SETUP: dict[str, Callable[[Scalar], str]] = {
 }
 """Setting of the one-line overview -> how its value reads; empty: leave out."""
 
+JOINT = " · "
+
+GENERIC = "it carries"
+"""How a reason begins that tells the figures of the prediction once more."""
+
 DIFFERS = "differs"
 """Outcome of a self-check that takes trust from the answer, and so stands beside it."""
 
 
-def answer(advice: Advice) -> Pairs:
-    """Return the block that answers the question."""
+def answer(advice: Advice, *, brief: bool = False) -> Pairs:
+    """Return the block that answers the question; *brief*: nothing twice."""
     return Pairs(
         "",
         (
             *_what(advice),
             *_verdict(advice),
-            *_do_this(advice),
+            *_do_this(advice, brief=brief),
             *_failure(advice),
         ),
     )
@@ -50,7 +56,7 @@ def answer(advice: Advice) -> Pairs:
 def basis(advice: Advice) -> Pairs | None:
     """Return what the answer rests on: settings, load, the check of the model."""
     rows = []
-    if setup := _setup(advice):
+    if setup := words.sentence(_setup(advice), JOINT):
         rows.append(Pair("Setup", (Cell(setup),)))
     if load := _load(advice.workload):
         rows.append(Pair("Load", (Cell(load),)))
@@ -59,6 +65,42 @@ def basis(advice: Advice) -> Pairs | None:
     if check.message and check.outcome != DIFFERS and check.message not in said:
         rows.append(Pair("Check", (Cell(check.message),)))
     return Pairs("Basis", tuple(rows)) if rows else None
+
+
+def short_basis(advice: Advice, room: int) -> Pairs | None:
+    """Return the settings that fit on a line, and sessions where they matter.
+
+    Args:
+        advice: The boot.
+        room: Columns of the line; 0: as many as it takes.
+    """
+    rows = []
+    line = ""
+    for part in _setup(advice):
+        longer = words.sentence((line, part), JOINT)
+        if room and len(longer) > room - LABEL_WIDTH:
+            break
+        line = longer
+    if line:
+        rows.append(Pair("Basis", (Cell(line),)))
+    if text := _prefixes(advice):
+        rows.append(Pair("Sessions", (Cell(text),)))
+    return Pairs("", tuple(rows)) if rows else None
+
+
+def _prefixes(advice: Advice) -> str:
+    """Return what is left to idle conversations, where that is asked or would change.
+
+    Empty where neither is the case.
+    """
+    advised, room = advice.recommendation, advice.residency
+    fewer = 0 if advised is None else advised.cost.slots
+    if room is None or (advice.workload.sessions is None and not fewer):
+        return ""
+    if fewer and room.resumable_sessions:
+        less = f"as advised, {words.counted(fewer, 'slot')} fewer"
+        return words.sentence((sessions(room), less), "; ")
+    return sessions(room)
 
 
 def prediction(predicted: Prediction, advice: Advice, gain: int | None = None) -> str:
@@ -78,8 +120,9 @@ def prediction(predicted: Prediction, advice: Advice, gain: int | None = None) -
 
 
 def requests(predicted: Prediction, advice: Advice) -> str:
-    """Return the requests that a setting carries; without a context, its limit."""
-    if predicted.concurrency is not None and advice.workload.avg_context is not None:
+    """Return the requests that a setting carries; its limit where KV is not known."""
+    is_sustained = None not in (advice.workload.avg_context, predicted.kv_tokens)
+    if predicted.concurrency is not None and is_sustained:
         number = words.spread(
             predicted.concurrency, predicted.concurrency_low, predicted.concurrency_high
         )
@@ -115,7 +158,7 @@ def _what(advice: Advice) -> Iterator[Pair]:
             words.name(advice),
             words.released(advice),
         ),
-        " · ",
+        JOINT,
     )
     yield Pair("Plan" if advice.is_plan else "Log", (Cell(text, "dim"),))
 
@@ -127,18 +170,27 @@ def _verdict(advice: Advice) -> Iterator[Pair]:
     if verdict.detail:
         cells.append(Cell(verdict.detail))
     yield Pair("Verdict", tuple(cells))
+    if advice.boot.outcome == "incomplete":
+        yield Pair("Caution", (Cell(_unfinished(advice), "warning"),), "warning")
     check = advice.self_check
     if check.message and check.outcome == DIFFERS:
         yield Pair("Caution", (Cell(check.message, "warning"),), "warning")
 
 
+def _unfinished(advice: Advice) -> str:
+    """Return that the end of the boot is not seen."""
+    if advice.boot.runtime is None:
+        return "the log ends before the ready line: what came after is not known"
+    return "the log has no ready line: whether the boot was complete is not known"
+
+
 def _failure(advice: Advice) -> Iterator[Pair]:
     if (failure := advice.boot.failure) is not None:
-        where = f"line {failure.line}: {failure.message}"
+        where = f"line {failure.line}: {words.shortened(failure.message)}"
         yield Pair("Failed", (Cell(where, "dim"),))
 
 
-def _do_this(advice: Advice) -> Iterator[Pair]:
+def _do_this(advice: Advice, *, brief: bool) -> Iterator[Pair]:
     advised = advice.recommendation
     if advised is None:
         return
@@ -148,20 +200,22 @@ def _do_this(advice: Advice) -> Iterator[Pair]:
         yield Pair("Do this", (Cell(shlex.join(advised.flags), "flag"),))
     else:
         yield Pair("Do this", (Cell(_without_flags(advised), "ok"),))
-    if gives := _gives(advised, advice):
+    told = _bare(advised.reason) in _bare(advice.verdict.detail)
+    is_told_by_figures = brief and advised.reason.startswith(GENERIC)
+    if gives := _gives(advised, advice, in_full=told or is_told_by_figures):
         yield Pair("Gives", (Cell(gives),))
-    if _bare(advised.reason) not in _bare(advice.verdict.detail):
+    if not told and not is_told_by_figures:
         yield Pair("Why", (Cell(advised.reason),))
     yield from _alternatives(advised)
 
 
-def _gives(advised: Recommendation, advice: Advice) -> str:
-    """Return gain and price in numbers; what binds then is said by the reason."""
+def _gives(advised: Recommendation, advice: Advice, *, in_full: bool) -> str:
+    """Return gain and price in numbers; *in_full*: also what binds then."""
     costs = cost(advised)
     return words.sentence(
         (
             prediction(advised.predicted, advice, advised.gain),
-            "" if advised.reason else then_binds(advised.predicted, advice),
+            then_binds(advised.predicted, advice) if in_full and advised.flags else "",
             f"costs {costs}" if costs else "",
         ),
         "; ",
@@ -176,8 +230,7 @@ def _bare(sentence: str) -> str:
 def _alternatives(advised: Recommendation) -> Iterator[Pair]:
     near = ""
     if (plateau := advised.plateau) is not None:
-        low, high = words.decimal(plateau.low), words.decimal(plateau.high)
-        near = f"ratios from {low} to {high} are within 1 %"
+        near = f"{words.ratios(plateau.low, plateau.high)} are within 1 %"
     if advised.equivalent:
         other = shlex.join(advised.equivalent)
         yield Pair("Or", (Cell(other + (f" ({near})" if near else "")),))
@@ -191,16 +244,17 @@ def _without_flags(advised: Recommendation) -> str:
     return advised.action.replace("-", " ")
 
 
-def _setup(advice: Advice) -> str:
-    parts = [advice.boot.architecture or ""]
+def _setup(advice: Advice) -> Iterator[str]:
+    """Yield the settings that matter, the most telling first."""
+    if (workers := advice.concurrency.workers) > 1:
+        yield f"{workers:,} workers, figures are for each"
     for name, reads in SETUP.items():
         value, origin = advice.settings.get(name, (None, None))
         if origin is not None and value is not None and (text := reads(value)):
             sure = origin.startswith("log:") or origin == "option"
-            parts.append(text + ("" if sure else words.INFERRED))
-    if (workers := advice.concurrency.workers) > 1:
-        parts.append(f"{workers:,} workers, figures are for each")
-    return words.sentence(parts, " · ")
+            yield text + ("" if sure else words.INFERRED)
+    if advice.boot.architecture:
+        yield advice.boot.architecture
 
 
 def _load(workload: Workload) -> str:
@@ -218,5 +272,5 @@ def _load(workload: Workload) -> str:
             if workload.sessions is None
             else f"{words.counted(workload.sessions, 'idle session')} to keep",
         ),
-        " · ",
+        JOINT,
     )

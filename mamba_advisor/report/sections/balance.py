@@ -13,13 +13,18 @@ LEAST_WIDTH = 100
 """Columns below which the drawing is left out."""
 
 MOST_WIDTH = 120
-HEIGHT = 7
+HEIGHT = 4
+"""Rows of the picture; axis and marks take two more."""
+
 HEADROOM = 1.3
 """Height of the picture ÷ that of the best split: what either pool alone carries
 shows above it."""
 
 MARGIN = 9
 """Columns for the numbers on the left, axis included."""
+
+GAP = 2
+"""Columns between the words below two marks."""
 
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 STATE, KV = "s", "k"
@@ -48,8 +53,7 @@ def balance(advice: Advice, width: int) -> Drawing | None:
         (_axis(best if level == at_best else None), *_row(drawn, top, level))
         for level in range(HEIGHT, 0, -1)
     ]
-    lines.append((Cell(f"{0:>7} ", "dim"), Cell("└" + "─" * columns, "dim")))
-    lines.extend(_marks(advice, points, columns))
+    lines.extend(_foot(advice, points, columns))
     context = advice.curves.balance_context
     at = "" if context is None else f" at {context:,} tokens each"
     return Drawing(
@@ -119,31 +123,43 @@ def _sign(point: BalancePoint, top: int, level: int) -> str:
     return " "
 
 
-def _marks(advice: Advice, points: Sequence[BalancePoint], columns: int) -> list[Line]:
-    """Return the lines that say where today's and the best ratio are."""
+def _foot(advice: Advice, points: Sequence[BalancePoint], columns: int) -> list[Line]:
+    """Return the axis with today's and the best ratio, and what they are below it."""
+    marks: list[tuple[int, Cell]] = []
     ratios: tuple[tuple[str, float | None, Role], ...] = (
         ("best", advice.curves.ratio_best, "ok"),
         ("now", advice.curves.ratio_now, "strong"),
     )
-    marks: list[tuple[int, str, Role]] = []
     for name, ratio, role in ratios:
         if ratio is not None and ratio > 0:
             column = _column_of(points, ratio, columns)
-            text = f"▲ {name} {words.decimal(ratio)}"
-            if column + len(text) > columns:
-                text = f"{name} {words.decimal(ratio)} ▲"
-                column = max(0, column + 1 - len(text))
-            marks.append((MARGIN + column, text, role))
-    marks.sort()
-    lines: list[Line] = []
-    end = 0
-    cells: list[Cell] = []
-    for start, text, role in marks:
-        if start < end + 2 and cells:
-            lines.append(tuple(cells))
-            end, cells = 0, []
-        cells += [Cell(" " * (start - end)), Cell(text, role)]
-        end = start + len(text)
-    if cells:
-        lines.append(tuple(cells))
-    return lines
+            marks.append((column, Cell(f"{name} {words.decimal(ratio)}", role)))
+    marks.sort(key=lambda mark: mark[0])
+    axis = [Cell(f"{0:>7} └", "dim")]
+    drawn = 0
+    for column, label in marks:
+        if column >= drawn:
+            axis += [Cell("─" * (column - drawn), "dim"), Cell("▲", label.role)]
+            drawn = column + 1
+    axis.append(Cell("─" * (columns - drawn), "dim"))
+    labels, written = [Cell(" " * MARGIN)], 0
+    for start, label in _apart(marks, columns):
+        labels += [Cell(" " * (start - written)), label]
+        written = start + len(label.text)
+    return [tuple(axis), tuple(labels)] if marks else [tuple(axis)]
+
+
+def _apart(marks: Sequence[tuple[int, Cell]], columns: int) -> list[tuple[int, Cell]]:
+    """Return *marks* moved as far as it takes for all to be read."""
+    moved: list[tuple[int, Cell]] = []
+    first = 0
+    for column, label in marks:
+        start = max(column, first)
+        first = start + len(label.text) + GAP
+        moved.append((start, label))
+    last = columns
+    for index in reversed(range(len(moved))):
+        start, label = moved[index]
+        moved[index] = min(start, last - len(label.text)), label
+        last = moved[index][0] - GAP
+    return moved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mamba_advisor.advice.model import Advice
+from mamba_advisor.advice.model import Advice, Residency, StatePoolAdvice
 from mamba_advisor.report import words
 from mamba_advisor.report.section import Cell, Column, Grid, Pair, Pairs
 from mamba_advisor.runtime.model import Evidence, Spread, WorkerEvidence
@@ -21,13 +21,14 @@ LEAST_SPREAD = 10
 """Samples from which 8 of 10 of them are more than a guess."""
 
 
-def evidence(advice: Advice) -> Pairs | None:
+def evidence(advice: Advice, *, brief: bool = False) -> Pairs | None:
     """Return what batch lines or metrics have shown, None without any."""
     shown = advice.boot.runtime
     if shown is None or not _tells(shown):
         return None
     title = "The run, by its metrics" if shown.origin == "metrics" else "The run"
-    return Pairs(title, tuple(_rows(shown, advice.concurrency.slots_per_request)))
+    reserved = advice.concurrency.slots_per_request
+    return Pairs(title, tuple(_rows(shown, reserved, brief=brief)))
 
 
 def workers(advice: Advice) -> Grid | None:
@@ -60,17 +61,28 @@ def residency(advice: Advice) -> Pairs | None:
     room = advice.residency
     if room is None or room.live_slots is None:
         return None
-    slots = (
-        f"{room.live_slots:,} for running requests,"
-        f" {words.count(room.spare_slots)} spare for checkpoints"
-    )
-    rows = [Pair("Slots", (Cell(slots),))]
-    if room.message:
-        rows.append(Pair("Sessions", (Cell(room.message),)))
-    elif room.resumable_sessions is not None:
-        text = f"room for {words.counted(room.resumable_sessions, 'idle conversation')}"
+    rows = [Pair("Slots", (Cell(_slots(room, advice.state_pool)),))]
+    if text := sessions(room):
         rows.append(Pair("Sessions", (Cell(text),)))
     return Pairs("Prefix cache", tuple(rows))
+
+
+def sessions(room: Residency) -> str:
+    """Return how many idle conversations keep a checkpoint."""
+    if room.message:
+        return room.message
+    if room.resumable_sessions is None:
+        return "not known without the slots that a request reserves"
+    return f"room for {words.counted(room.resumable_sessions, 'idle conversation')}"
+
+
+def _slots(room: Residency, pool: StatePoolAdvice | None) -> str:
+    live = room.live_slots
+    assert live is not None
+    if pool is not None and live > pool.slots:
+        return f"{live:,} needed for running requests, {pool.slots:,} there"
+    spare = words.count(room.spare_slots)
+    return f"{live:,} for running requests, {spare} spare for checkpoints"
 
 
 def _tells(shown: Evidence) -> bool:
@@ -78,20 +90,23 @@ def _tells(shown: Evidence) -> bool:
     return bool(shown.total.samples or shown.total.retractions or shown.exhausted)
 
 
-def _rows(shown: Evidence, reserved: int | None) -> Iterator[Pair]:
+def _rows(shown: Evidence, reserved: int | None, *, brief: bool) -> Iterator[Pair]:
     total = shown.total
     yield Pair("Seen", (Cell(_seen(shown)),))
-    if total.left_out or total.left_out_why:
+    if not brief and (total.left_out or total.left_out_why):
         text = f"{words.counted(total.left_out, 'line')} left out"
         yield Pair("", (Cell(words.sentence((text, total.left_out_why), ": "), "dim"),))
     yield Pair("Context", (Cell(_context(total)),))
     yield Pair("Requests", (Cell(_requests(total)),))
-    if total.state_usage is not None:
-        yield Pair("State", (Cell(_state(total.state_usage, total, reserved)),))
-    if total.kv_usage is not None:
-        yield Pair("KV", (Cell(_usage(total.kv_usage)),))
+    usage = words.sentence(
+        (_usage("state", total.state_usage), _usage("KV", total.kv_usage))
+    )
+    if usage:
+        yield Pair("Usage", (Cell(usage),))
+    if not brief and total.slots_per_request is not None:
+        yield Pair("Slots", (Cell(_held(total.slots_per_request, reserved)),))
     yield Pair("Hot pool", (Cell(_hot_pool(total)),))
-    if total.prefix_hit_share is not None:
+    if not brief and total.prefix_hit_share is not None:
         hits = f"{words.share(total.prefix_hit_share)} of the prompt tokens were cached"
         yield Pair("Prefixes", (Cell(hits),))
     if total.retractions:
@@ -144,13 +159,9 @@ def _requests(total: WorkerEvidence) -> str:
     return text
 
 
-def _state(held: Spread, total: WorkerEvidence, reserved: int | None) -> str:
-    text = _usage(held)
-    if total.slots_per_request is not None:
-        text += f"; {total.slots_per_request:.1f} slots held per request"
-        if reserved is not None:
-            text += f", {reserved} reserved"
-    return text
+def _held(slots: float, reserved: int | None) -> str:
+    text = f"{slots:.1f} held per request"
+    return text if reserved is None else f"{text}, {reserved} reserved"
 
 
 def _hot_pool(total: WorkerEvidence) -> str:
@@ -172,8 +183,10 @@ def _mean_and_most(series: Spread, verb: str) -> str:
     return f"{series.mean:,.1f} {verb} (at most {series.max:,.0f})"
 
 
-def _usage(series: Spread) -> str:
-    return f"{words.share(series.mean)} used (at most {words.share(series.max)})"
+def _usage(pool: str, series: Spread | None) -> str:
+    if series is None:
+        return ""
+    return f"{pool} {words.share(series.mean)} (at most {words.share(series.max)})"
 
 
 def _mean_share(series: Spread | None) -> str:

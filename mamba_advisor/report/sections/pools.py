@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mamba_advisor.advice.model import (
     Advice,
@@ -15,6 +15,9 @@ from mamba_advisor.report import words
 from mamba_advisor.report.section import Bar, Cell, Column, Grid, Role
 
 Row = tuple[Cell | Bar, ...]
+
+RESERVED, CONTEXT = "slots per request", "the context"
+"""What a pool's number of requests depends on."""
 
 
 def pools(advice: Advice) -> Grid | None:
@@ -89,7 +92,7 @@ def _rows(
     yield (
         Cell("each"),
         Cell(_each(state.bytes_per_slot if state else None, "slot")),
-        Cell(_each(kv.bytes_per_token if kv else None, "token")),
+        Cell(_each_token(kv)),
     )
     drafts, draft_kv = _drafts(state), _draft_kv(kv)
     if drafts or draft_kv:
@@ -114,6 +117,17 @@ def _each(quantity: Measured | None, unit: str) -> str:
     return f"{words.size(quantity)} a {unit}"
 
 
+def _each_token(kv: KvPoolAdvice | None) -> str:
+    """Return what a token takes, and what the budget pays where that is more."""
+    if kv is None:
+        return words.UNKNOWN
+    text = _each(kv.bytes_per_token, "token")
+    stored, charged = kv.bytes_per_token, kv.charged_bytes_per_token
+    if stored is None or charged is None or charged.low <= stored.high:
+        return text
+    return f"{text}, {words.size(charged, mark=False)} charged"
+
+
 def _drafts(state: StatePoolAdvice | None) -> str:
     if state is None:
         return ""
@@ -134,17 +148,29 @@ def _draft_kv(kv: KvPoolAdvice | None) -> str:
 
 
 def _state_carries(advice: Advice) -> str:
-    concurrency = advice.concurrency
+    concurrency, state = advice.concurrency, advice.state_pool
     slots = concurrency.slots_per_request
     if slots is None:
-        candidates = concurrency.slots_per_request_candidates
-        if not candidates:
-            return words.UNKNOWN
-        return " or ".join(map(str, candidates)) + " slots a request"
+        return _by_candidate(state, concurrency.slots_per_request_candidates)
     return (
         f"{words.counted(concurrency.limits.state, 'request')}"
         f" at {words.counted(slots, 'slot')}"
     )
+
+
+def _by_candidate(state: StatePoolAdvice | None, candidates: Sequence[int]) -> str:
+    """Return what the slots carry at each number of slots that a request may hold."""
+    if state is None or not candidates:
+        return words.UNKNOWN
+    assumed, *others = candidates
+    first, *rest = (state.slots // each for each in candidates)
+    text = f"{words.counted(first, 'request')} at {words.counted(assumed, 'slot')}"
+    if not others:
+        return text
+    also = ", ".join(
+        f"{carried:,} at {each}" for each, carried in zip(others, rest, strict=True)
+    )
+    return f"{text} ({also})"
 
 
 def _kv_carries(advice: Advice) -> str:
@@ -170,14 +196,14 @@ def _bars(advice: Advice) -> Row | None:
         return None
     return (
         Cell("in use"),
-        _bar(running, limits.state, binds=concurrency.binding == "state"),
-        _bar(running, limits.kv, binds=concurrency.binding == "kv"),
+        _bar(running, limits.state, RESERVED, binds=concurrency.binding == "state"),
+        _bar(running, limits.kv, CONTEXT, binds=concurrency.binding == "kv"),
     )
 
 
-def _bar(part: int, whole: int | None, *, binds: bool) -> Bar | Cell:
+def _bar(part: int, whole: int | None, what: str, *, binds: bool) -> Bar | Cell:
     if whole is None:
-        return Cell("depends on the context", "dim")
+        return Cell(f"depends on {what}", "dim")
     role: Role = "warning" if binds else "ok"
     return Bar(part, whole, role)
 
@@ -191,7 +217,7 @@ def _note(advice: Advice) -> str:
             else f"This split suits requests of about {context:,} tokens",
             ""
             if equivalent is None
-            else f"a slot costs {equivalent.value:,.0f} tokens",
+            else f"a slot costs {words.interval(equivalent)} tokens",
         ),
         "; ",
     )
