@@ -69,7 +69,7 @@ class Column:
     """Whether it holds numbers."""
 
     folds: bool = False
-    """Whether its words may be broken: names and paths, which may be very long."""
+    """Whether it holds names or paths, which may be broken at ``-`` and ``/``."""
 
 
 @dataclass(frozen=True, slots=True)

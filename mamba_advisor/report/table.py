@@ -41,12 +41,15 @@ LEAST_WIDTH = 20
 STACKED_BELOW = 44
 """Columns below which a label stands above its text."""
 
-LEAST_COLUMN = 12
+LEAST_COLUMN = 16
 """Columns that a name keeps before a table is given up for a list."""
 
 BAR_WIDTHS = (6, 20)
 GAP = 2
 """Columns between the columns of a table."""
+
+PIECE = re.compile(r"[^-/ ]+[-/ ]*|[-/ ]+")
+"""What of a name or a path stays together: a line may end after ``-`` and ``/``."""
 
 TRAILING = re.compile(r" +((?:\x1b\[[0-9;]*m)*)$", re.MULTILINE)
 
@@ -163,13 +166,24 @@ class Screen:
                 width=width,
                 overflow="fold",
             )
+        shapes = tuple(zip(grid.columns, widths, strict=True))
         for row in grid.rows:
-            table.add_row(*(self._cell(cell, bar_width) for cell in row))
+            cells = zip(row, shapes, strict=True)
+            table.add_row(
+                *(
+                    self._cell(cell, bar_width, width if column.folds else 0)
+                    for cell, (column, width) in cells
+                )
+            )
         self._print(table)
 
-    def _cell(self, cell: Cell | Bar, bar_width: int) -> Text:
+    def _cell(self, cell: Cell | Bar, bar_width: int, room: int = 0) -> Text:
+        """Lay out a cell; a name is broken where it may be to fit into *room*."""
         if isinstance(cell, Cell):
-            return self._text(cell.text, cell.role)
+            text = self._text(cell.text, cell.role)
+            if room and text.cell_len > room:
+                text.plain = _broken(text.plain, room)
+            return text
         filled = 0
         if cell.whole > 0:
             filled = min(bar_width, round(cell.part / cell.whole * bar_width))
@@ -193,7 +207,7 @@ class Screen:
 def _widths(grid: Grid, room: int, bar_width: int) -> list[int] | None:
     """Return the columns' widths; None where words or numbers would be torn.
 
-    What does not fit is taken from columns that may fold, then from the widest.
+    What does not fit is taken from the widest columns.
     """
     room -= GAP * (len(grid.columns) - 1)
     widths, least = [], []
@@ -206,8 +220,7 @@ def _widths(grid: Grid, room: int, bar_width: int) -> list[int] | None:
         return None
     while sum(widths) > room:
         shrinkable = [index for index, low in enumerate(least) if widths[index] > low]
-        folding = [index for index in shrinkable if grid.columns[index].folds]
-        widths[max(folding or shrinkable, key=widths.__getitem__)] -= 1
+        widths[max(shrinkable, key=widths.__getitem__)] -= 1
     return widths
 
 
@@ -220,7 +233,18 @@ def _least_extent(cell: Cell | Bar, column: Column, bar_width: int) -> int:
     """Return the columns of what must stay on one line: numbers, bars, words."""
     if column.right or isinstance(cell, Bar):
         return _extent(cell, bar_width)
-    return max(map(cell_len, cell.text.split()), default=0)
+    pieces = PIECE.findall(cell.text) if column.folds else cell.text.split()
+    return max((cell_len(piece.rstrip()) for piece in pieces), default=0)
+
+
+def _broken(text: str, room: int) -> str:
+    """Return a name in lines of at most *room* columns, unless a piece is longer."""
+    lines = [""]
+    for piece in PIECE.findall(text):
+        if lines[-1] and cell_len(lines[-1] + piece.rstrip()) > room:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def _as_pair(grid: Grid, row: Sequence[Cell | Bar]) -> Pair:

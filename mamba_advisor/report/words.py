@@ -43,9 +43,13 @@ KINDS: dict[str, tuple[str, Role]] = {
     "improve": ("can be better", "warning"),
     "no-help": ("no split helps", "info"),
     "failed": ("boot failed", "problem"),
-    "unknown": ("open", "plain"),
+    "unknown": ("cannot tell", "plain"),
 }
 """Kind of verdict -> its word and role."""
+
+NOT_HYBRID: tuple[str, Role] = ("not a hybrid", "plain")
+UNDECIDED: tuple[str, Role] = ("give -L", "plain")
+"""Where all is known but the requests; also a word and its role."""
 
 
 def count(value: int | None) -> str:
@@ -176,6 +180,15 @@ def lines(numbers: Sequence[int], *, most: int | None = SHOWN_LINES) -> str:
 def sentence(parts: Iterable[str], joint: str = ", ") -> str:
     """Join the parts that are not empty."""
     return joint.join(part for part in parts if part)
+
+
+def kind(advice: Advice) -> tuple[str, Role]:
+    """Return the verdict in a word or two, and its role."""
+    if advice.hybrid is False:
+        return NOT_HYBRID
+    if advice.verdict.kind == "unknown" and advice.sweep:
+        return UNDECIDED
+    return KINDS[advice.verdict.kind]
 
 
 def released(advice: Advice) -> str:

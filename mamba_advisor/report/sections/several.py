@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from posixpath import commonprefix
 
 from mamba_advisor.advice.model import Advice, Recommendation
 from mamba_advisor.report import words
@@ -26,8 +27,10 @@ def worst_first(advices: Sequence[Advice]) -> list[Advice]:
 
 def several(advices: Sequence[Advice]) -> Grid:
     """Return the summary of *advices*, in their order."""
+    folder = _common_folder([advice.boot.source.name for advice in advices])
+    within = f" in {folder.rstrip('/')}" if folder else ""
     return Grid(
-        f"{words.counted(len(advices), 'boot')}, worst first",
+        f"{words.counted(len(advices), 'boot')}{within}, worst first",
         (
             Column("log", folds=True),
             Column("verdict"),
@@ -35,19 +38,25 @@ def several(advices: Sequence[Advice]) -> Grid:
             Column("gain", right=True),
             Column("do this"),
         ),
-        tuple(_row(advice) for advice in advices),
+        tuple(_row(advice, folder) for advice in advices),
         note="requests, per DP worker: requested → effective → sustained",
     )
 
 
-def _row(advice: Advice) -> tuple[Cell, ...]:
-    kind, role = words.KINDS[advice.verdict.kind]
+def _common_folder(names: Sequence[str]) -> str:
+    """Return the folders that all *names* begin with, ``/`` last; empty for none."""
+    shared = commonprefix([name.split("/")[:-1] for name in names])
+    return "/".join([*shared, ""]) if any(shared) else ""
+
+
+def _row(advice: Advice, folder: str) -> tuple[Cell, ...]:
+    verdict, role = words.kind(advice)
     concurrency, advised = advice.concurrency, advice.recommendation
     figures = (concurrency.requested, concurrency.effective, concurrency.sustained)
     gain = None if advised is None else advised.gain
     return (
-        Cell(words.name(advice)),
-        Cell(kind, role),
+        Cell(words.name(advice).removeprefix(folder)),
+        Cell(verdict, role),
         Cell(_steps(figures)),
         Cell(words.signed(gain) if gain else ""),
         Cell(_advised(advised), "flag"),
