@@ -62,12 +62,14 @@ def test_what_all_paths_begin_with_is_said_once(advices: dict[str, Advice]) -> N
 
     text, other = render(near, width=100), render(far, width=100)
 
-    assert text.startswith("2 boots in /srv/logs, worst first\n")
+    assert text.startswith("2 boots, worst first, in /srv/logs\n")
     assert ["a/one.log", "two.log"] == [
         line.split()[0] for line in text.splitlines()[2:4]
     ]
-    assert other.startswith("3 boots in /srv, worst first\n")
-    assert render([near[0], named(near[1], "two.log")]).startswith("2 boots, worst")
+    assert other.startswith("3 boots, worst first, in /srv\n")
+    assert render([near[0], named(near[1], "two.log")]).startswith(
+        "2 boots, worst first\n"
+    )
 
 
 def test_names_are_broken_where_they_may_be(advices: dict[str, Advice]) -> None:

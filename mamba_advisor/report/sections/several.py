@@ -28,9 +28,9 @@ def worst_first(advices: Sequence[Advice]) -> list[Advice]:
 def several(advices: Sequence[Advice]) -> Grid:
     """Return the summary of *advices*, in their order."""
     folder = _common_folder([advice.boot.source.name for advice in advices])
-    within = f" in {folder.rstrip('/')}" if folder else ""
+    within = f", in {folder.rstrip('/')}" if folder else ""
     return Grid(
-        f"{words.counted(len(advices), 'boot')}{within}, worst first",
+        f"{words.counted(len(advices), 'boot')}, worst first{within}",
         (
             Column("log", folds=True),
             Column("verdict"),
