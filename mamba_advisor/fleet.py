@@ -60,6 +60,9 @@ class Task:
     curves: Drawn = "none"
     """Whether the data of the pictures is wanted."""
 
+    brief: bool = False
+    """Whether only what a summary shows is kept of an advice: a tenth."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -77,7 +80,7 @@ class Outcome:
     status: int = 0
     """Exit status that the outcome stands for."""
 
-    note: str = ""
+    notes: tuple[str, ...] = ()
     """What else there is to say, for example that the log could not be read on."""
 
 
@@ -109,7 +112,7 @@ def outcomes_of(
     try:
         taken = take()
         return tuple(
-            replace(advise_boot(source, boot, task), note=taken.trouble)
+            _noted(advise_boot(source, boot, task), taken.trouble)
             for boot in taken.choose(task.boot)
         )
     except MambaAdvisorError as error:
@@ -117,6 +120,13 @@ def outcomes_of(
     except OSError as error:
         reason = f"{source!r}: {error.strerror or error}"
         return (Outcome(source, None, reason, InputError.exit_code),)
+
+
+def _noted(outcome: Outcome, trouble: str) -> Outcome:
+    """Add why reading ended early, if it did."""
+    if not trouble:
+        return outcome
+    return replace(outcome, notes=(*outcome.notes, trouble))
 
 
 def analyze_fleet(
@@ -220,7 +230,7 @@ def advise_boot(source: str, boot: Boot, task: Task) -> Outcome:
     except TooLittleError as error:
         if advice.recommendation is not None:
             # A bare limit notice is enough to pin slots for a wanted concurrency.
-            return Outcome(source, advice, note=str(error))
+            return Outcome(source, advice, notes=(str(error),))
         return Outcome(source, advice, str(error), error.exit_code)
     return Outcome(source, advice)
 
@@ -228,13 +238,29 @@ def advise_boot(source: str, boot: Boot, task: Task) -> Outcome:
 def _advice(boot: Boot, task: Task) -> Advice:
     from mamba_advisor.advice.engine import advise
 
-    return advise(
+    advice = advise(
         boot,
         task.workload,
         task.overrides,
         config=_config(task),
         sweep=task.sweep,
         curves=task.curves,
+    )
+    return _in_brief(advice) if task.brief else advice
+
+
+def _in_brief(advice: Advice) -> Advice:
+    """Return *advice* without what its summary does not show."""
+    boot = replace(advice.boot, settings={}, ranks=(), notices=(), excerpts={})
+    return replace(
+        advice,
+        boot=boot,
+        settings={},
+        ranks=(),
+        levers=(),
+        sweep=(),
+        findings=(),
+        derivations=(),
     )
 
 

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from mamba_advisor.advice.model import Workload
 from mamba_advisor.boot.model import Boot
 from mamba_advisor.cli import main
-from mamba_advisor.fleet import Outcome, Task, advise_boot
+from mamba_advisor.fleet import Outcome, Task, advise_boot, analyze_fleet
+from mamba_advisor.report import render
+from mamba_advisor.report.page import DETAILED_BOOTS
 
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = ROOT / "fixtures" / "demo" / "boot.log"
@@ -226,7 +229,7 @@ def test_folder_and_summary(tmp_path: Path) -> None:
     shown = analyze(tmp_path, "-L", "16k")
 
     assert 5 == shown.exit_code
-    assert "2 boots, worst first" in shown.stdout
+    assert shown.stdout.startswith("2 boots, worst first")
     assert "dense.log" in shown.stderr
 
 
@@ -240,6 +243,22 @@ def test_many_logs_in_parallel(tmp_path: Path) -> None:
     names = [Path(one["source"]["name"]).name for one in json.loads(shown.stdout)]
     assert [f"{number}.log" for number in range(40)] == names
     assert "" == shown.stderr
+
+
+def test_summary_needs_no_more_than_is_kept(tmp_path: Path) -> None:
+    """Of many logs only what the summary shows is kept, and it shows the same."""
+    boots = [path for path in (ROOT / "fixtures" / "boots").iterdir() if path.is_dir()]
+    for number in range(2):
+        for boot in boots:
+            shutil.copy(boot / "boot.log", tmp_path / f"{boot.name}{number}.log")
+    logs = sorted(map(str, tmp_path.iterdir()))
+    found = analyze_fleet(logs, Task(Workload(8192, "option")))
+    whole = [one.advice for outcomes in found for one in outcomes if not one.error]
+
+    shown = analyze(*logs, "-L", "8k")
+
+    assert len(logs) > DETAILED_BOOTS
+    assert render([one for one in whole if one is not None]) == shown.stdout
 
 
 def test_trouble_with_one_log_leaves_the_others(

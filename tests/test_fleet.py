@@ -47,7 +47,7 @@ def test_one_log() -> None:
     """The demo's boot: 51 slots at 3 per request are 17 requests at a time."""
     (outcome,) = analyze_one(str(DEMO), TASK)
 
-    assert (0, "", "") == (outcome.status, outcome.error, outcome.note)
+    assert (0, "", ()) == (outcome.status, outcome.error, outcome.notes)
     assert outcome.advice is not None
     assert 17 == outcome.advice.concurrency.effective
 
@@ -152,4 +152,4 @@ def test_log_cut_in_mid_stream(tmp_path: Path) -> None:
     (outcome,) = analyze_one(str(cut), TASK)
 
     assert outcome.advice is not None
-    assert outcome.note
+    assert 1 == len(outcome.notes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -64,9 +65,19 @@ def command(
 
             ctx.exit(follow(sources[0], options))
     debug = bool(ctx.meta.get("debug"))
+    task = replace(task, brief=_is_summary(sources, options))
     found = _analyzed(sources, task, cluster, debug=debug)
-    outcomes = list(chain.from_iterable(_with_progress(found, len(sources), options)))
+    outcomes = chain.from_iterable(_with_progress(found, len(sources), options))
     finish(ctx, outcomes, options)
+
+
+def _is_summary(sources: Sequence[str], options: Options) -> bool:
+    """Return whether there are so many logs that a row is all that each gets."""
+    if len(sources) < PROGRESS_FROM or options.plot is not None:
+        return False
+    from mamba_advisor.report.page import DETAILED_BOOTS
+
+    return options.format in {"table", "markdown"} and len(sources) > DETAILED_BOOTS
 
 
 def _analyzed(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from mamba_advisor.cli.documents import Documents
 from mamba_advisor.cli.terminal import wants_color, width
 from mamba_advisor.errors import (
     FAILED_BOOT,
@@ -66,8 +67,8 @@ def say(message: str, label: str = "Error") -> None:
 def verdict(outcome: Outcome, options: Options) -> tuple[int, list[str]]:
     """Return the exit status of *outcome*, and the lines to say about it."""
     lines = []
-    if outcome.note and not options.quiet:
-        lines.append(line(f"{outcome.source}: {outcome.note}", "Note"))
+    if not options.quiet:
+        lines += [line(f"{outcome.source}: {one}", "Note") for one in outcome.notes]
     if outcome.error:
         lines.append(line(outcome.error))
     wanted = options.require_concurrency
@@ -102,15 +103,28 @@ def shown(outcomes: Iterable[Outcome], options: Options) -> list[Advice]:
 
 
 def finish(
-    ctx: click.Context, outcomes: Sequence[Outcome], options: Options
+    ctx: click.Context, outcomes: Iterable[Outcome], options: Options
 ) -> NoReturn:
     """Report on *outcomes*, and leave with the exit status that they amount to.
 
     Raises:
         InputError: Flags are asked for, and a boot has no recommendation.
     """
-    statuses = [judge(outcome, options) for outcome in outcomes]
-    advices = shown(outcomes, options)
+    documents = Documents() if options.format == "json" and not options.plot else None
+    statuses, said, advices = [], "", []
+    for outcome in outcomes:
+        status, lines = verdict(outcome, options)
+        statuses.append(status)
+        said += "".join(lines)
+        for advice in shown([outcome], options):
+            if documents is not None:
+                documents.add(advice)
+            else:
+                advices.append(advice)
+    click.echo(said, err=True, nl=False)
+    if documents is not None:
+        documents.close()
+        ctx.exit(first_status(statuses))
     if advices and options.plot is not None:
         from mamba_advisor.report.plot import render_plot
 
