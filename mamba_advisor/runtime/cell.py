@@ -44,48 +44,12 @@ class Pressure:
 
 
 @dataclass(slots=True)
-class Sample:
-    """Sums over the lines that are looked at one by one."""
-
-    lines: int = 0
-    queued: int = 0
-    tokens: int = 0
-    running: int = 0
-    """Running requests of the lines that state tokens."""
-
-    max_context: float = 0.0
-    """Most tokens per running request."""
-
-    contexts: Counter[int] = field(default_factory=Counter)
-    """Bin of tokens per running request -> requests."""
-
-    def count(self, line: Line, weight: int) -> None:
-        """Count one line with running requests, which stands for *weight* lines."""
-        self.lines += weight
-        self.queued += line.queued * weight
-        if line.tokens is not None:
-            context = line.tokens / line.running
-            self.tokens += line.tokens * weight
-            self.running += line.running * weight
-            self.max_context = max(self.max_context, context)
-            self.contexts[bin_of(round(context))] += line.running * weight
-
-    def add(self, other: Sample) -> None:
-        """Add the sums of *other*."""
-        self.lines += other.lines
-        self.queued += other.queued
-        self.tokens += other.tokens
-        self.running += other.running
-        self.max_context = max(self.max_context, other.max_context)
-        self.contexts.update(other.contexts)
-
-
-@dataclass(slots=True)
 class Cell:
     """Sums over lines with about the same number of running requests."""
 
     lines: int = 0
     running: int = 0
+    queued: int = 0
     slots: int = 0
     slot_running: int = 0
     """Running requests of the lines that state held slots."""
@@ -99,19 +63,31 @@ class Cell:
     pressures: dict[tuple[bool, int, int], Pressure] = field(default_factory=dict)
     """(Queue, KV level, state level) -> sums; lines with a queue or full KV only."""
 
-    sample: Sample = field(default_factory=Sample)
+    tokens: int = 0
+    token_running: int = 0
+    """Running requests of the lines that state tokens."""
+
+    max_context: float = 0.0
+    """Most tokens per running request."""
+
+    contexts: Counter[int] = field(default_factory=Counter)
+    """Bin of tokens per running request -> requests."""
 
     def add(self, other: Cell) -> None:
         """Add the sums of *other*."""
         self.lines += other.lines
         self.running += other.running
+        self.queued += other.queued
         self.slots += other.slots
         self.slot_running += other.slot_running
         self.kv.update(other.kv)
         self.state.update(other.state)
         for key, pressure in other.pressures.items():
             self.pressures.setdefault(key, Pressure()).add(pressure)
-        self.sample.add(other.sample)
+        self.tokens += other.tokens
+        self.token_running += other.token_running
+        self.max_context = max(self.max_context, other.max_context)
+        self.contexts.update(other.contexts)
 
     def count(self, line: Line, weight: int = 1) -> None:
         """Count a line that stands for *weight* lines."""
@@ -124,8 +100,19 @@ class Cell:
             self.kv[line.kv_percent] += weight
         if line.state_percent is not None:
             self.state[line.state_percent] += weight
+        if line.tokens is not None:
+            self.add_tokens(line.tokens, line.running, weight)
+        self.queued += line.queued * weight
         if line.queued or (line.kv_percent or 0) >= FULL:
             self.press(line.queued > 0, line.kv_percent, line.state_percent, weight)
+
+    def add_tokens(self, tokens: int, running: int, weight: int) -> None:
+        """Add the resident tokens of a line with at least one running request."""
+        context = tokens / running
+        self.tokens += tokens * weight
+        self.token_running += running * weight
+        self.max_context = max(self.max_context, context)
+        self.contexts[bin_of(round(context))] += running * weight
 
     def press(
         self,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
+from operator import itemgetter
 
-from mamba_advisor.batch import Batch, Row
+from mamba_advisor.batch import Batch, Kind, Row
 from mamba_advisor.facts import Reading
 from mamba_advisor.runtime.diary import Diary
 from mamba_advisor.runtime.lines import RowReader, number_of
 from mamba_advisor.runtime.model import Evidence
+from mamba_advisor.runtime.stream import parts_of, weight_of
 from mamba_advisor.runtime.summary import summarise
 from mamba_advisor.runtime.verdict import DECODE_LINES, Events, Limits, Wording
 from mamba_advisor.runtime.worker import Worker, worker_name
@@ -49,6 +51,7 @@ class EvidenceCollector:
         self._state_exhausted = 0
         self._exhausted: list[int] = []
         self._readers: dict[tuple[str, ...], RowReader] = {}
+        self._decoded = 0
 
     def feed(self, reading: Reading) -> None:
         """Take in one reading; other events than those of a run are passed over."""
@@ -78,7 +81,11 @@ class EvidenceCollector:
         diary.note_line(reading.line)
         if not worker.listens_to(reading.rank.tp):
             return
-        line = worker.add(event, reading.facts)
+        weight = 1
+        if event == "decode":
+            weight = weight_of(self._decoded)
+            self._decoded += 1
+        line = worker.add(event, reading.facts, weight)
         if event == "decode" and line is not None:
             diary.note_line(reading.line, line.running)
         if not is_considered or not diary.is_new(name, event):
@@ -97,14 +104,58 @@ class EvidenceCollector:
         Raises:
             ValueError: A value is no number.
         """
-        for rank, rows in sorted(batch.by_rank(), key=lambda one: one[0].tp):
-            _, worker = self._worker(worker_name(rank))
-            if not worker.listens_to(rank.tp):
+        ranks = sorted({batch.ranks[tags] for tags in batch.tags()})
+        for rank in ranks:
+            self._worker(worker_name(rank))[1].listens_to(rank.tp)
+        speakers = self._speakers(batch)
+        if not batch.tags() <= speakers.keys():
+            place = batch.tags_at
+            batch = batch.only(lambda row: row[place] in speakers)
+        for kind in batch.kinds:
+            rows = [row for row in batch.rows if row[kind.start]]
+            if kind.event != "decode":
+                self._count(batch, kind, rows, 1)
                 continue
-            for kind in batch.kinds:
-                if chosen := kind.rows(rows):
-                    worker.add_rows(kind.event, chosen, kind.fields)
+            self._note_extremes(batch, kind, rows)
+            for weight, part in parts_of(self._decoded):
+                self._count(batch, kind, rows[part], weight)
+            self._decoded += len(rows)
         self._write_diary(batch)
+
+    def _count(self, batch: Batch, kind: Kind, rows: list[Row], weight: int) -> None:
+        """Count rows of one kind for their workers."""
+        place, start, stop = batch.tags_at, kind.start, kind.start + len(kind.fields)
+        groups: dict[bytes, list[Row]] = {}
+        for row in rows:
+            tags = row[place] if place >= 0 else b""
+            groups.setdefault(tags, []).append(row[start:stop])
+        for tags, chosen in groups.items():
+            _, worker = self._worker(worker_name(batch.ranks[tags]))
+            worker.add_rows(kind.event, chosen, kind.fields, weight)
+
+    def _note_extremes(self, batch: Batch, kind: Kind, rows: list[Row]) -> None:
+        """Note the largest numbers of each worker, counted or not."""
+        tags_at = batch.tags_at
+        tags_of = itemgetter(tags_at) if tags_at >= 0 else _no_tags
+        for fact in ("running", "queued"):
+            if fact not in kind.fields:
+                continue
+            place = kind.start + kind.fields.index(fact)
+            number_of_row = itemgetter(place)
+            largest: dict[bytes, int] = {}
+            # Few of many: the same numbers come again and again.
+            for tags, text in {(tags_of(row), number_of_row(row)) for row in rows}:
+                number = int(text or 0)
+                if number > largest.get(tags, -1):
+                    largest[tags] = number
+            for tags, number in largest.items():
+                _, worker = self._worker(worker_name(batch.ranks[tags]))
+                is_running = fact == "running"
+                worker.decode.note_extremes(
+                    number if is_running else 0, 0 if is_running else number
+                )
+            if fact == "running":
+                self._note_peak(batch, place, max(largest.values(), default=0))
 
     def _write_diary(self, batch: Batch) -> None:
         """Note times and line numbers of a batch, in the order of the log."""
@@ -121,15 +172,13 @@ class EvidenceCollector:
                 if not row[place].startswith(diary.moment or b""):
                     break
                 end += 1
-            for row in rows[start : start + diary.take(end - start)]:
-                self._note_row(batch, row, speakers)
-                if diary.noted >= expected:
-                    break
+            looked = rows[start : start + diary.take(end - start)]
+            if diary.noted < expected:
+                self._note_rows(batch, looked, speakers, expected)
             start = end
         if rows:
             diary.note_line(batch.line_of(0))
             diary.note_line(batch.line_of(-1))
-            self._note_peak(batch)
 
     def _speakers(self, batch: Batch) -> dict[bytes, str]:
         """Return the workers' names by the tags of the ranks that speak for them."""
@@ -141,41 +190,50 @@ class EvidenceCollector:
                 speakers[tag] = name
         return speakers
 
-    def _note_row(self, batch: Batch, row: Row, speakers: Mapping[bytes, str]) -> None:
-        """Put one row on the timeline, unless its worker has one at this moment."""
-        name = speakers.get(row[batch.tags_at] if batch.tags_at >= 0 else b"")
-        if name is None:
-            return
-        stamp = row[batch.stamp_at] if batch.stamp_at >= 0 else b""
-        for kind in batch.kinds:
-            if row[kind.start] and self._diary.is_new(name, kind.event):
-                values = row[kind.start : kind.start + len(kind.fields)]
-                if kind.event == "decode":
-                    reader = self._readers.get(kind.fields)
-                    if reader is None:
-                        reader = self._readers[kind.fields] = RowReader(kind.fields)
-                    line = reader.line(values)
-                    self._diary.note_decode(stamp, line)
-                else:
-                    texts = dict(zip(kind.fields, values, strict=True))
-                    new, cached = (int(texts.get(fact) or 0) for fact in PROMPTS)
-                    self._diary.note_prefill(stamp, new, cached)
+    def _note_rows(
+        self,
+        batch: Batch,
+        rows: Sequence[Row],
+        speakers: Mapping[bytes, str],
+        expected: int,
+    ) -> None:
+        """Put rows of one moment on the timeline, one of a kind for each worker."""
+        diary, tags_at = self._diary, batch.tags_at
+        known = set[tuple[bytes, int]]()
+        for row in rows:
+            tags = row[tags_at] if tags_at >= 0 else b""
+            for kind in batch.kinds:
+                if not row[kind.start]:
+                    continue
+                if (tags, kind.start) not in known:
+                    known.add((tags, kind.start))
+                    name = speakers.get(tags)
+                    if name is not None and diary.is_new(name, kind.event):
+                        self._note_row(batch, kind, row)
+                        if diary.noted >= expected:
+                            return
+                break
 
-    def _note_peak(self, batch: Batch) -> None:
-        """Note the line with most running requests, if it is a new peak."""
-        for kind in batch.kinds:
-            if kind.event != "decode" or "running" not in kind.fields:
-                continue
-            place = kind.start + kind.fields.index("running")
-            printed = {row[place] for row in batch.rows}
-            peak = max((int(text) for text in printed if text), default=0)
-            if peak > self._diary.peak:
-                index = next(
-                    index
-                    for index, row in enumerate(batch.rows)
-                    if row[place] and int(row[place]) == peak
-                )
-                self._diary.note_line(batch.line_of(index), peak)
+    def _note_row(self, batch: Batch, kind: Kind, row: Row) -> None:
+        stamp = row[batch.stamp_at] if batch.stamp_at >= 0 else b""
+        values = row[kind.start : kind.start + len(kind.fields)]
+        if kind.event == "decode":
+            reader = self._readers.get(kind.fields)
+            if reader is None:
+                reader = self._readers[kind.fields] = RowReader(kind.fields)
+            self._diary.note_decode(stamp, reader.line(values))
+        else:
+            texts = dict(zip(kind.fields, values, strict=True))
+            new, cached = (int(texts.get(fact) or 0) for fact in PROMPTS)
+            self._diary.note_prefill(stamp, new, cached)
+
+    def _note_peak(self, batch: Batch, place: int, peak: int) -> None:
+        """Note the first line with *peak* running requests, if that is the most yet."""
+        if peak > self._diary.peak:
+            for index, row in enumerate(batch.rows):
+                if row[place] and int(row[place]) == peak:
+                    self._diary.note_line(batch.line_of(index), peak)
+                    break
 
     def _worker(self, name: str) -> tuple[str, Worker]:
         """Return the worker *name*, or the one that all beyond the bound share."""
@@ -191,6 +249,7 @@ class EvidenceCollector:
         for name, worker in other._workers.items():
             self._worker(name)[1].merge(worker)
         self._diary.merge(other._diary)
+        self._decoded += other._decoded
         self._state_exhausted += other._state_exhausted
         room = MAX_EXHAUSTED - len(self._exhausted)
         self._exhausted += other._exhausted[:room]
@@ -280,3 +339,7 @@ class EvidenceCollector:
 def _is_about_state(reading: Reading) -> bool:
     """Return whether a line that says a pool ran out is about the state pool."""
     return "state_slots" in reading.facts or "mamba" in reading.text.lower()
+
+
+def _no_tags(_: Row) -> bytes:
+    return b""

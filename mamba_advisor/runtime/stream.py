@@ -4,91 +4,96 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from mamba_advisor.batch import Row
 from mamba_advisor.runtime.lines import Line, RowReader
 from mamba_advisor.runtime.tally import Tally
 
-COUNTED_ALL, COUNTED_EVERY = 4096, 8
-"""Lines at the start of a run that are all counted, in about two hours; from then on
-every eighth is, for eight, in the order of the log.
+COUNTED_ALL, COUNTED_EVERY = 8192, 11
+"""Decode lines at the start of a run that are all counted; from then on every
+eleventh is, for eleven, in the order of the log.
 
-Neighbouring lines differ little: requests live for many of them.
+Neighbouring lines differ little: requests live for many of them.  Workers take turns,
+and eleven is no multiple of their number, so that all of them are counted.
 """
 
-SAMPLED_ALL, SAMPLED_EVERY = 1024, 32
-"""The same for tokens per request, which is more work."""
+WAITING = 64
+"""Rows that are counted together: looking at columns is cheaper than at rows."""
 
 
 class Stream:
     """Sums over lines of one kind, which come one by one or as matched rows."""
 
-    __slots__ = ("_readers", "seen", "tally")
+    __slots__ = ("_readers", "_tally", "_waiting")
 
     def __init__(self) -> None:
-        self.seen = 0
-        """Lines that came."""
-
-        self.tally = Tally()
-        """The sums over everything that came."""
-
+        self._tally = Tally()
         self._readers: dict[tuple[str, ...], RowReader] = {}
+        self._waiting: dict[tuple[tuple[str, ...], int], list[Row]] = {}
 
-    def add(self, line: Line) -> None:
-        """Count one line."""
-        self.tally.note_extremes(line.running, line.queued)
-        if weight := _weight(self.seen, COUNTED_ALL, COUNTED_EVERY):
-            self.tally.count(line, weight)
-        if weight := _weight(self.seen, SAMPLED_ALL, SAMPLED_EVERY):
-            self.tally.sample(line, weight)
-        self.seen += 1
+    @property
+    def tally(self) -> Tally:
+        """The sums over everything that came."""
+        for key in self._waiting:
+            self._settle(key)
+        return self._tally
+
+    def add(self, line: Line, weight: int) -> None:
+        """Count a line for *weight* lines, 0 to look at its extremes only."""
+        self._tally.note_extremes(line.running, line.queued)
+        if weight:
+            self._tally.count(line, weight)
+
+    def note_extremes(self, running: int, queued: int) -> None:
+        """Note the largest numbers of lines, whether or not they are counted."""
+        self._tally.note_extremes(running, queued)
 
     def add_rows(
-        self, rows: Sequence[tuple[bytes, ...]], fields: tuple[str, ...]
+        self, rows: Sequence[Row], fields: tuple[str, ...], weight: int
     ) -> None:
         """Count lines as a scan has matched them.
 
         Args:
             rows: One tuple of printed values per line, in the order of the log.
             fields: The fact that each place of a row states.
-
-        Raises:
-            ValueError: A value is no number, or rows and fields differ in length.
+            weight: Lines that each of them stands for.
         """
-        reader = self._readers.get(fields)
-        if reader is None:
-            reader = self._readers[fields] = RowReader(fields)
-        columns = reader.columns(rows)
-        running, queued = map(reader.largest, columns[:2])
-        self.tally.note_extremes(running, queued)
-        for weight, part in _parts(self.seen, COUNTED_ALL, COUNTED_EVERY):
-            chosen = [column[part] for column in columns]
-            self.tally.count_columns(reader, chosen, weight)
-        for weight, part in _parts(self.seen, SAMPLED_ALL, SAMPLED_EVERY):
-            for row in rows[part]:
-                self.tally.sample(reader.line(row), weight)
-        self.seen += len(rows)
+        key = fields, weight
+        waiting = self._waiting.setdefault(key, [])
+        waiting += rows
+        if len(waiting) >= WAITING:
+            self._settle(key)
+
+    def _settle(self, key: tuple[tuple[str, ...], int]) -> None:
+        """Count the rows that wait."""
+        fields, weight = key
+        rows = self._waiting[key]
+        if rows:
+            reader = self._readers.get(fields)
+            if reader is None:
+                reader = self._readers[fields] = RowReader(fields)
+            self._tally.count_columns(reader, reader.columns(rows), weight)
+            rows.clear()
 
     def merge(self, other: Stream) -> None:
         """Add the sums of *other*."""
         self.tally.add(other.tally)
-        self.seen += other.seen
 
 
-def _weight(seen: int, at_first: int, every: int) -> int:
-    """Return how many lines the next one stands for, 0 when it is passed over.
+def weight_of(before: int) -> int:
+    """Return how many lines a decode line stands for, 0 when it is passed over.
 
     Args:
-        seen: Lines before it.
-        at_first: Lines at the start that all count.
-        every: From then on one of so many does.
+        before: Decode lines of the run before it.
     """
-    if seen < at_first:
+    if before < COUNTED_ALL:
         return 1
-    return 0 if seen % every else every
+    return 0 if before % COUNTED_EVERY else COUNTED_EVERY
 
 
-def _parts(seen: int, at_first: int, every: int) -> Iterator[tuple[int, slice]]:
-    """Yield (weight, which of the next lines) like `_weight`."""
-    single = max(0, at_first - seen)
+def parts_of(before: int) -> Iterator[tuple[int, slice]]:
+    """Yield (weight, which of the next lines have it), as `weight_of` does."""
+    single = max(0, COUNTED_ALL - before)
     if single:
         yield 1, slice(single)
-    yield every, slice(single + -(seen + single) % every, None, every)
+    start = single + -(before + single) % COUNTED_EVERY
+    yield COUNTED_EVERY, slice(start, None, COUNTED_EVERY)

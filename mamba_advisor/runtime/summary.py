@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from mamba_advisor.frozen import dataclass
 from mamba_advisor.runtime.bins import bin_middle, percentile
-from mamba_advisor.runtime.cell import Cell, Sample, sum_cells
+from mamba_advisor.runtime.cell import Cell, sum_cells
 from mamba_advisor.runtime.model import Spread, WorkerEvidence
 from mamba_advisor.runtime.tally import Tally
 from mamba_advisor.runtime.verdict import (
@@ -99,10 +99,10 @@ def summarise(
         samples=samples,
         left_out=left_out.lines,
         left_out_why=left_out.reasons(),
-        avg_context=_per_request(total.sample),
-        context=_context(total.sample),
+        avg_context=_per_request(total),
+        context=_context(total),
         running=_running(shown, total, max(tally.peak for tally in tallies)),
-        queued=_queued(total.sample, max(tally.longest_queue for tally in tallies)),
+        queued=_queued(total, max(tally.longest_queue for tally in tallies)),
         state_usage=_usage(total.state),
         kv_usage=_usage(total.kv),
         slots_per_request=_ratio(total.slots, total.slot_running),
@@ -142,28 +142,28 @@ def _ratio(total: float, count: int) -> float | None:
     return total / count if count else None
 
 
-def _queued(sample: Sample, longest: int) -> Spread:
+def _queued(total: Cell, longest: int) -> Spread:
     """Return mean and maximum of the queue."""
-    return Spread(_ratio(sample.queued, sample.lines) or 0.0, float(longest))
+    return Spread(_ratio(total.queued, total.lines) or 0.0, float(longest))
 
 
-def _per_request(sample: Sample) -> int | None:
-    mean = _ratio(sample.tokens, sample.running)
+def _per_request(total: Cell) -> int | None:
+    mean = _ratio(total.tokens, total.token_running)
     return None if mean is None else round(mean)
 
 
-def _context(sample: Sample) -> Spread | None:
+def _context(total: Cell) -> Spread | None:
     """Return the spread of the context over lines, weighted by requests."""
-    if not sample.running:
+    if not total.token_running:
         return None
-    mean = sample.tokens / sample.running
-    if len(sample.contexts) == 1:
-        return Spread(mean, sample.max_context, mean, mean)
+    mean = total.tokens / total.token_running
+    if len(total.contexts) == 1:
+        return Spread(mean, total.max_context, mean, mean)
     return Spread(
         mean,
-        sample.max_context,
-        float(bin_middle(percentile(sample.contexts, LOW))),
-        float(bin_middle(percentile(sample.contexts, HIGH))),
+        total.max_context,
+        float(bin_middle(percentile(total.contexts, LOW))),
+        float(bin_middle(percentile(total.contexts, HIGH))),
     )
 
 

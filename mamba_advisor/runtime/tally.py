@@ -18,9 +18,6 @@ load merely varies, leaving out more would favour what many requests at a time h
 in common; at a quarter, idle phases, warm-up and the ends of a benchmark are gone.
 """
 
-NONE_WAITING = (b"0", b"")
-"""How an empty queue, or none at all, is printed."""
-
 
 class Tally:
     """The batch lines of one worker, by running requests."""
@@ -47,7 +44,8 @@ class Tally:
         if line.running < 1:
             self.idle += weight
         else:
-            self._cell(line.running, line.kv_percent).count(line, weight)
+            nearly_full = (line.kv_percent or 0) >= NEARLY_FULL
+            self._cells[bin_of(line.running), nearly_full].count(line, weight)
 
     def count_columns(
         self, reader: RowReader, columns: Sequence[Sequence[bytes]], weight: int = 1
@@ -60,10 +58,10 @@ class Tally:
         Raises:
             ValueError: A value is no number.
         """
-        running, queued, kv, state, slots, _ = columns
+        running, queued, kv, state, slots, resident = columns
         percents, counts, known = reader.percents, reader.counts, self._found
-        for text, waiting, usage, state_usage, held in zip(
-            running, queued, kv, state, slots, strict=True
+        for text, waiting, usage, state_usage, held, tokens in zip(
+            running, queued, kv, state, slots, resident, strict=True
         ):
             found = known.get(text)
             if found is None:
@@ -85,9 +83,12 @@ class Tally:
             if held:
                 cell.slots += (counts[held] or 0) * weight
                 cell.slot_running += requests * weight
-            is_waiting = waiting not in NONE_WAITING and counts[waiting] != 0
-            if is_waiting or is_full:
-                cell.press(is_waiting, kv_percent, state_percent, weight)
+            queue = counts[waiting] or 0
+            if queue or is_full:
+                cell.queued += queue * weight
+                cell.press(queue > 0, kv_percent, state_percent, weight)
+            if tokens:
+                cell.add_tokens(int(tokens), requests, weight)
 
     def _find(self, reader: RowReader, running: bytes) -> tuple[int, Cell, Cell]:
         """Return the requests of a printed number, and the cells of such lines."""
@@ -104,15 +105,6 @@ class Tally:
         """Note the largest numbers of some lines, or those of one line."""
         self.peak = max(self.peak, running)
         self.longest_queue = max(self.longest_queue, queued)
-
-    def sample(self, line: Line, weight: int = 1) -> None:
-        """Look at tokens and queue of a counted line, which stands for *weight*."""
-        if line.running:
-            self._cell(line.running, line.kv_percent).sample.count(line, weight)
-
-    def _cell(self, running: int, kv_percent: int | None) -> Cell:
-        """Return the cell of lines with so many requests and such KV usage."""
-        return self._cells[bin_of(running), (kv_percent or 0) >= NEARLY_FULL]
 
     def add(self, other: Tally) -> None:
         """Add the sums of *other*."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from mamba_advisor.batch import Row
 from mamba_advisor.facts import Rank, Value
 from mamba_advisor.runtime.lines import Line, line_of, number_of
 from mamba_advisor.runtime.stream import Stream
@@ -55,7 +56,7 @@ class Worker:
     @property
     def has_spoken(self) -> bool:
         """Whether there is a batch line."""
-        return bool(self.decode.seen or self.prefill.seen)
+        return bool(self.decode.tally.lines or self.prefill.tally.lines)
 
     def listens_to(self, tp: int) -> bool:
         """Return whether the batch lines of TP rank *tp* count.
@@ -70,8 +71,8 @@ class Worker:
             self.speaker = tp
         return tp == self.speaker
 
-    def add(self, event: str, facts: Mapping[str, Value]) -> Line | None:
-        """Count one decode or prefill line.
+    def add(self, event: str, facts: Mapping[str, Value], weight: int) -> Line | None:
+        """Count one decode or prefill line for *weight* lines.
 
         Returns:
             The line; None where it does not say how many requests run.
@@ -81,20 +82,20 @@ class Worker:
             self.cached_tokens += number_of(facts, "cached_tokens") or 0
         line = line_of(facts)
         if line is not None:
-            (self.decode if event == "decode" else self.prefill).add(line)
+            (self.decode if event == "decode" else self.prefill).add(line, weight)
         return line
 
     def add_rows(
-        self, event: str, rows: Sequence[tuple[bytes, ...]], fields: tuple[str, ...]
+        self, event: str, rows: Sequence[Row], fields: tuple[str, ...], weight: int
     ) -> None:
         """Count decode or prefill lines that a scan has matched."""
         if event == "decode":
-            self.decode.add_rows(rows, fields)
+            self.decode.add_rows(rows, fields, weight)
             return
         self.new_tokens += _sum(rows, fields, "new_tokens")
         self.cached_tokens += _sum(rows, fields, "cached_tokens")
         if "running" in fields:
-            self.prefill.add_rows(rows, fields)
+            self.prefill.add_rows(rows, fields, weight)
 
     def add_retraction(self, tp: int, facts: Mapping[str, Value]) -> None:
         """Count one retraction line of TP rank *tp*."""
@@ -110,7 +111,7 @@ class Worker:
 
     def mark_ready(self) -> None:
         """Set aside what came before the server was ready: its own warm-up."""
-        self.before_ready += self.decode.seen
+        self.before_ready += self.decode.tally.lines
         self.clear()
         self._retractions.clear()
         self._retracted.clear()
@@ -132,7 +133,7 @@ class Worker:
         self._retracted.update(other._retracted)
 
 
-def _sum(rows: Sequence[tuple[bytes, ...]], fields: tuple[str, ...], name: str) -> int:
+def _sum(rows: Sequence[Row], fields: tuple[str, ...], name: str) -> int:
     """Return the sum of the counts *name* over *rows*."""
     if name not in fields:
         return 0

@@ -22,7 +22,7 @@ from mamba_advisor.scan.sieve import Origin, Sieve
 from mamba_advisor.scan.stretch import Stretch
 from mamba_advisor.trust import START_EVENTS
 
-BLOCK = 256 << 10
+BLOCK = 512 << 10
 """Bytes of the one buffer that everything goes through."""
 
 KEEPS_SHAPES = frozenset({*WANTED, "retract", "runtime-exhausted"})

@@ -46,6 +46,9 @@ LINE = (
     b" full token usage: 0.59, mamba num: 480, mamba usage: 0.63, cuda graph: True, gen"
     b" throughput (token/s): 4210.55, #queue-req: 31\n"
 )
+ENVIRONMENT = os.environ | {"LC_ALL": "C", "PYTHONDONTWRITEBYTECODE": ""}
+"""For all commands: grep searches bytes, and Python keeps what it has compiled."""
+
 ROUNDS = 4000
 """Lines of one delay measurement."""
 
@@ -76,7 +79,6 @@ class Row:
 
 def run_once(command: list[str], stdin: Path | None = None) -> Cost:
     """Run *command*, read all of its output, and return what it took."""
-    environment = os.environ | {"LC_ALL": "C"}
     began = time.perf_counter()
     with (stdin or Path(os.devnull)).open("rb") as source:
         process = subprocess.Popen(
@@ -84,7 +86,7 @@ def run_once(command: list[str], stdin: Path | None = None) -> Cost:
             stdin=source,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environment,
+            env=ENVIRONMENT,
             cwd=ROOT,
         )
     assert process.stdout is not None
@@ -230,6 +232,7 @@ def piped(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        env=ENVIRONMENT,
         cwd=ROOT,
         bufsize=0,
     )
@@ -315,6 +318,7 @@ def throughput_rows(folder: Path, size: str, pairs: int) -> Iterator[Row]:
             stdin=feeder.stdout,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env=ENVIRONMENT,
             cwd=ROOT,
         )
         drain = subprocess.Popen(
