@@ -59,8 +59,12 @@ class LineReader:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is held back that the next line may complete."""
-        return self._join is None and self._held is None
+        """Whether the next line is read as if it stood alone.
+
+        It is not while a line is held back that it may complete, and not below a
+        traceback.
+        """
+        return self._join is None and self._held is None and self.trust.is_calm
 
     def feed(
         self, number: int, line: bytes | str, *, torn: bool = False

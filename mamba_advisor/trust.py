@@ -71,6 +71,14 @@ class Trust:
         self._heads: set[str] = set()
         self._speakers: dict[str, _Speaker] = {}
 
+    @property
+    def is_calm(self) -> bool:
+        """Whether nobody is printing a traceback."""
+        return not any(
+            speaker.in_frames or (speaker.in_traceback and self.uses_prefix)
+            for speaker in self._speakers.values()
+        )
+
     def hear(self, spoken: Spoken) -> bool:
         """Note a line; return whether it is a traceback's frame, which states nothing.
 
