@@ -28,14 +28,17 @@ from mamba_advisor.report.section import (
 STYLES: dict[Role, str] = {
     "plain": "",
     "strong": "bold",
-    "dim": "dim",
-    "flag": "bold green",
-    "ok": "green",
-    "info": "cyan",
-    "warning": "bold magenta",
-    "problem": "bold red",
+    "dim": "color(243)",
+    "flag": "bold color(29)",
+    "ok": "color(29)",
+    "info": "color(31)",
+    "warning": "bold color(130)",
+    "problem": "bold color(196)",
 }
-"""Role -> style; of the sixteen colours those that read on dark and on light."""
+"""Role -> style.  Colours come from the fixed part of the 256: a theme shifts the first
+sixteen, and its green is often too bright for paper.  These have a contrast of 4 or
+on black as on white; faint text, which some terminals do not know, is grey.
+"""
 
 LEAST_WIDTH = 20
 STACKED_BELOW = 44
@@ -67,7 +70,7 @@ class Screen:
             width=self.width,
             height=100,
             force_terminal=color,
-            color_system="standard" if color else None,
+            color_system="256" if color else None,
             no_color=not color,
             legacy_windows=False,
             force_jupyter=False,

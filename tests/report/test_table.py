@@ -9,9 +9,13 @@ from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
+from rich.style import Style
 
 from mamba_advisor.advice.model import Advice, Cost, Severity
 from mamba_advisor.report import render
+from mamba_advisor.report.plot.palette import contrast
+from mamba_advisor.report.section import Role
+from mamba_advisor.report.table import STYLES
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 WIDTHS = (20, 40, 60, 80, 120)
@@ -53,6 +57,30 @@ def test_colour_changes_nothing_but_colour(advice: Advice, width: int) -> None:
     assert "\x1b[" in coloured
     bare = [line.rstrip() for line in ANSI.sub("", coloured).splitlines()]
     assert plain.splitlines() == bare
+
+
+@pytest.mark.parametrize("role", STYLES)
+@pytest.mark.parametrize(
+    ("background", "least"),
+    [
+        ("#000000", 3.8),
+        ("#ffffff", 3.8),
+        ("#fdf6e3", 3),
+        ("#002b36", 3),
+        ("#1e1e1e", 3),
+    ],
+)
+def test_colours_are_read_on_dark_and_on_light(
+    role: Role, background: str, least: float
+) -> None:
+    """On black, on white, and on what themes have in their place; no faint text."""
+    style = Style.parse(STYLES[role])
+
+    assert not style.dim
+    if style.color is not None:
+        shown = style.color.get_truecolor().hex
+        assert (style.color.number or 0) >= 16
+        assert contrast(shown, background) >= least
 
 
 def test_first_ten_lines_answer(advices: dict[str, Advice]) -> None:
