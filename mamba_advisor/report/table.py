@@ -36,7 +36,7 @@ STYLES: dict[Role, str] = {
     "problem": "bold color(196)",
 }
 """Role -> style.  Colours come from the fixed part of the 256: a theme shifts the first
-sixteen, and its green is often too bright for paper.  These have a contrast of 4 or
+sixteen, and its green is often too bright for paper.  These have a contrast of 4
 on black as on white; faint text, which some terminals do not know, is grey.
 """
 
