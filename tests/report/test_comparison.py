@@ -19,6 +19,11 @@ def changed(comparison: Comparison) -> dict[str, tuple[Any, Any]]:
     return {change.path: (change.before, change.after) for change in comparison.changes}
 
 
+def squeezed(text: str) -> str:
+    """Return *text* on one line."""
+    return " ".join(text.split())
+
+
 @pytest.fixture
 def before(advices: dict[str, Advice]) -> Advice:
     """Return a boot that carries 26, with the advice to set a ratio of 2.84."""
@@ -259,6 +264,54 @@ def test_the_screen_shows_both(before: Advice, after: Advice) -> None:
     assert "sustained 26 41" in lines
     assert "mamba_full_memory_ratio 0.9 2.84" in lines
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_two_measured_contexts_are_told(
+    before: Advice, advices: dict[str, Advice]
+) -> None:
+    """4096 and 32,768 tokens were measured; the verdict names one of them."""
+    text = squeezed(render_comparison(compare(before, advices["kv-bound"])))
+
+    assert "Caution two contexts were measured, 4,096 tokens before and 32,768" in text
+    assert "Caution" not in render_comparison(compare(before, before))
+
+
+@pytest.mark.parametrize(
+    ("architecture", "path", "shown"),
+    [
+        ("Qwen3_5ForConditionalGeneration", "/b/other", False),
+        ("FalconH1ForCausalLM", "/a/model", True),
+        (None, "/b/model/", False),
+        (None, "/b/other", True),
+        (None, None, False),
+    ],
+)
+def test_two_models_are_told(
+    architecture: str | None, path: str | None, shown: bool, before: Advice
+) -> None:
+    """By the class, else by the name; where a folder was moved nothing changed."""
+    boot = replace(before.boot, architecture=architecture)
+
+    def at(advice: Advice, path: str | None) -> Advice:
+        return replace(
+            advice, settings={**advice.settings, "model_path": (path, "log:1")}
+        )
+
+    comparison = compare(at(before, "/a/model"), at(replace(before, boot=boot), path))
+
+    assert shown is ("Caution   two models" in render_comparison(comparison))
+
+
+def test_a_dense_model_has_no_split(before: Advice, advices: dict[str, Advice]) -> None:
+    """A hybrid against a dense model is no comparison of splits."""
+    dense = advices["not-hybrid"]
+
+    one = squeezed(render_comparison(compare(dense, before)))
+    both = squeezed(render_comparison(compare(dense, dense)))
+
+    assert "Caution BEFORE is not a hybrid: there is no split to compare" in one
+    assert "Caution BEFORE and AFTER are not hybrids" in both
+    assert "two models" not in one
 
 
 def test_a_comparison_has_no_flags(before: Advice) -> None:

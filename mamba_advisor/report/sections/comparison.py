@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from mamba_advisor.advice.comparison import ChangeValue, Comparison
 from mamba_advisor.advice.model import Advice, Interval
+from mamba_advisor.facts import Scalar
 from mamba_advisor.measured import Measured
 from mamba_advisor.report import words
 from mamba_advisor.report.section import Cell, Column, Grid, Pair, Pairs, Role
@@ -30,6 +31,7 @@ def verdict(comparison: Comparison) -> Pairs:
             Pair("Before", (Cell(_log(comparison.before), "dim"),)),
             Pair("After", (Cell(_log(comparison.after), "dim"),)),
             Pair("Verdict", (_better(comparison), Cell(comparison.verdict.message))),
+            *_cautions(comparison.before, comparison.after),
             Pair("Forecast", (Cell(met, met_role),)),
         ),
     )
@@ -89,6 +91,43 @@ def _better(comparison: Comparison) -> Cell:
     if gain > 0:
         return Cell(f"better: {change}", "ok")
     return Cell(f"worse: {change}", "warning")
+
+
+def _cautions(before: Advice, after: Advice) -> Iterator[Pair]:
+    """Yield what two boots differ in, apart from what was set."""
+    named = (("BEFORE", before), ("AFTER", after))
+    dense = [name for name, advice in named if advice.hybrid is False]
+    if dense:
+        are = "is not a hybrid" if len(dense) == 1 else "are not hybrids"
+        yield _caution(f"{' and '.join(dense)} {are}: there is no split to compare")
+    elif _is_other_model(before, after):
+        yield _caution("two models: what differs is not the effect of settings alone")
+    old, new = before.workload.avg_context, after.workload.avg_context
+    if old is not None and new is not None and old != new:
+        yield _caution(
+            f"two contexts were measured, {old:,} tokens before and {new:,} after;"
+            " requests are compared at one of them"
+        )
+
+
+def _caution(text: str) -> Pair:
+    return Pair("Caution", (Cell(text, "warning"),), "warning")
+
+
+def _is_other_model(before: Advice, after: Advice) -> bool:
+    """Whether the boots are known to run two models."""
+    old, new = before.boot.architecture, after.boot.architecture
+    if old is None or new is None:
+        old, new = (
+            _model_name(advice.settings.get("model_path", (None, None))[0])
+            for advice in (before, after)
+        )
+    return None not in (old, new) and old != new
+
+
+def _model_name(path: Scalar) -> str | None:
+    """Return the last part of a model's path: it may lie elsewhere now."""
+    return path.rstrip("/").rpartition("/")[2] if isinstance(path, str) else None
 
 
 def _setting(value: ChangeValue) -> str:
