@@ -1,7 +1,7 @@
 """Many logs: one log at a time as a pure function, spread over cores or a cluster.
 
-`analyze_one` takes and returns what can be pickled, and touches nothing but its log,
-so that any engine with a ``map`` can run it: the built-in one, a process pool, Dask.
+`Analysis` takes and returns what can be pickled, and touches nothing but its log, so
+that any engine with a ``map`` can run it: the built-in one, a process pool, Dask.
 Logs may be URLs where the extra ``fleet`` is installed.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mamba_advisor.advice.model import Advice, Drawn, Workload
@@ -26,6 +25,7 @@ from mamba_advisor.frozen import dataclass
 
 if TYPE_CHECKING:
     from mamba_advisor.boot.model import Boot
+    from mamba_advisor.catalog import Catalog
     from mamba_advisor.intake import Intake
 
 CHUNKS_PER_CORE = 8
@@ -81,7 +81,9 @@ class Outcome:
     """Exit status that the outcome stands for."""
 
     notes: tuple[str, ...] = ()
-    """What else there is to say, for example that the log could not be read on."""
+    """What else there is to say: that the log could not be read on, or that a plug-in
+    was left out.
+    """
 
 
 Work: TypeAlias = Callable[[str], "tuple[Outcome, ...]"]
@@ -91,28 +93,62 @@ Engine: TypeAlias = Callable[[Work, Sequence[str]], "Iterable[tuple[Outcome, ...
 """Something like ``map``: does the work on every log, wherever that is."""
 
 
-def analyze_one(source: str, task: Task) -> tuple[Outcome, ...]:
-    """Read one log and advise on its boots; errors become part of what is returned.
+class Analysis:
+    """Reads logs and advises on their boots; loads the dialects once for all.
 
-    Args:
-        source: A path, ``"-"`` for standard input, or a URL.
-        task: What to do.
-
-    Returns:
-        An outcome for each boot that *task* asks for; a single one, without advice,
-        where the log cannot be read or holds no boot.
+    Errors become part of what is returned.  It can be pickled.
     """
-    return outcomes_of(source, partial(_take_in, source, task.parsers), task)
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._catalog: Catalog | None = None
+
+    def __call__(self, source: str) -> tuple[Outcome, ...]:
+        """Analyze one log.
+
+        Args:
+            source: A path, ``"-"`` for standard input, or a URL.
+
+        Returns:
+            An outcome for each boot that the task asks for; a single one, without
+            advice, where the log cannot be read or holds no boot.
+        """
+        found = outcomes_of(source, lambda: self._take_in(source), self._task)
+        problems = self._catalog.problems if self._catalog else ()
+        return tuple(_noted(one, *map(str, problems)) for one in found)
+
+    def __reduce__(self) -> tuple[type[Analysis], tuple[Task]]:
+        return Analysis, (self._task,)
+
+    def _take_in(self, source: str) -> Intake:
+        """Read a log, a file or a URL."""
+        from mamba_advisor.catalog import load_catalog
+        from mamba_advisor.intake import take_in
+
+        if self._catalog is None:
+            self._catalog = load_catalog(self._task.parsers)
+        if "://" not in source or os.path.exists(source):
+            return take_in(source, catalog=self._catalog)
+        from mamba_advisor.remote import RemoteFile
+
+        with RemoteFile(source) as stream:
+            return take_in(stream, catalog=self._catalog)
+
+
+def analyze_one(source: str, task: Task) -> tuple[Outcome, ...]:
+    """Analyze one log; see `Analysis`."""
+    return Analysis(task)(source)
 
 
 def outcomes_of(
     source: str, take: Callable[[], Intake], task: Task
 ) -> tuple[Outcome, ...]:
-    """Advise on the boots that *take* returns; else as `analyze_one`."""
+    """Advise on the boots that *take* returns; else as `Analysis`."""
     try:
         taken = take()
+        trouble = [f"{source}: {taken.trouble}"] if taken.trouble else []
         return tuple(
-            _noted(advise_boot(source, boot, task), taken.trouble)
+            _noted(advise_boot(source, boot, task), *trouble)
             for boot in taken.choose(task.boot)
         )
     except MambaAdvisorError as error:
@@ -122,11 +158,9 @@ def outcomes_of(
         return (Outcome(source, None, reason, InputError.exit_code),)
 
 
-def _noted(outcome: Outcome, trouble: str) -> Outcome:
-    """Add why reading ended early, if it did."""
-    if not trouble:
-        return outcome
-    return replace(outcome, notes=(*outcome.notes, trouble))
+def _noted(outcome: Outcome, *notes: str) -> Outcome:
+    """Return *outcome* with further notes."""
+    return replace(outcome, notes=(*outcome.notes, *notes)) if notes else outcome
 
 
 def analyze_fleet(
@@ -139,7 +173,7 @@ def analyze_fleet(
         task: What to do with each.
         engine: What runs it: ``map``, `over_cores`, or `over_cluster` of a scheduler.
     """
-    yield from engine(partial(analyze_one, task=task), sources)
+    yield from engine(Analysis(task), sources)
 
 
 def over_cores(function: Work, sources: Sequence[str]) -> Iterator[tuple[Outcome, ...]]:
@@ -187,18 +221,6 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _take_in(source: str, parsers: Sequence[str]) -> Intake:
-    """Read a log, a file or a URL."""
-    from mamba_advisor.intake import take_in
-
-    if "://" not in source or os.path.exists(source):
-        return take_in(source, parsers=parsers)
-    from mamba_advisor.remote import RemoteFile
-
-    with RemoteFile(source) as stream:
-        return take_in(stream, parsers=parsers)
 
 
 def advise_boot(source: str, boot: Boot, task: Task) -> Outcome:

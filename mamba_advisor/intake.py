@@ -11,7 +11,7 @@ from mamba_advisor.boot.builder import BootBuilder
 from mamba_advisor.boot.demands import Glimpse, require_boot
 from mamba_advisor.boot.model import Boot, Source
 from mamba_advisor.boot.start import Collector
-from mamba_advisor.catalog import load_catalog
+from mamba_advisor.catalog import Catalog, load_catalog
 from mamba_advisor.errors import TooLittleError
 from mamba_advisor.facts import Reading
 from mamba_advisor.frozen import dataclass
@@ -86,14 +86,23 @@ def read_log(
 
 
 def take_in(
-    source: LogSource, *, parsers: Sequence[str | os.PathLike[str]] = ()
+    source: LogSource,
+    *,
+    parsers: Sequence[str | os.PathLike[str]] = (),
+    catalog: Catalog | None = None,
 ) -> Intake:
     """Read a log; arguments and errors as `read_log`.
+
+    Args:
+        source: As for `read_log`.
+        parsers: As for `read_log`.
+        catalog: The dialects, where they are loaded already; *parsers* do not count.
 
     Returns:
         The boots, and what is known of the input beside them.
     """
-    catalog = load_catalog(parsers)
+    if catalog is None:
+        catalog = load_catalog(parsers)
     gatherer = Gatherer()
     scanner = Scanner(catalog, gatherer)
     with open_log(source) as log:

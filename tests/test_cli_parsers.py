@@ -125,3 +125,29 @@ def test_check_without_files() -> None:
     assert len(list((ROOT / "parsers").glob("*.toml"))) == checked.output.count(
         ": sound:"
     )
+
+
+def test_unsound_plugin_is_named_once_and_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An installed plug-in that cannot be loaded is a note; advice is given."""
+
+    class Broken:
+        name = "acme"
+
+        def load(self) -> None:
+            raise ImportError("no module named 'acme_dialects'")
+
+    monkeypatch.setattr(
+        "mamba_advisor.catalog.entry_points", lambda *, group: [Broken()]
+    )
+    demo = str(ROOT / "fixtures" / "demo" / "boot.log")
+
+    shown = CliRunner().invoke(main, ["analyze", demo, demo + ".", demo, "-L", "8k"])
+    quiet = CliRunner().invoke(main, ["analyze", demo, "-q", "-L", "8k"])
+    listed = parsers()
+
+    assert 1 == shown.stderr.count("plug-in acme")
+    assert "Verdict" in shown.stdout
+    assert "" == quiet.stderr
+    assert "plug-in acme" in listed.stderr

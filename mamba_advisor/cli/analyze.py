@@ -17,7 +17,7 @@ from mamba_advisor.cli.show import CRASHED, crash, finish
 
 if TYPE_CHECKING:
     from mamba_advisor.cli.call import Options
-    from mamba_advisor.fleet import Engine, Outcome, Task
+    from mamba_advisor.fleet import Analysis, Engine, Outcome, Task
 
 SPREAD_FROM = 4
 """Logs from which on they are spread over the cores."""
@@ -84,22 +84,23 @@ def _analyzed(
     sources: Sequence[str], task: Task, cluster: str | None, *, debug: bool
 ) -> Iterable[tuple[Outcome, ...]]:
     """Analyze *sources*, one after the other, over the cores, or on a cluster."""
-    from mamba_advisor.fleet import analyze_one, over_cluster, over_cores
+    from mamba_advisor.fleet import Analysis, over_cluster, over_cores
 
     engine: Engine = map
     if cluster is not None:
         engine = over_cluster(cluster)
     elif len(sources) >= SPREAD_FROM and "-" not in sources:
         engine = over_cores
-    return engine(partial(analyze_one if debug else _guarded, task=task), sources)
+    analysis = Analysis(task)
+    return engine(analysis if debug else partial(_guarded, analysis), sources)
 
 
-def _guarded(source: str, task: Task) -> tuple[Outcome, ...]:
+def _guarded(analysis: Analysis, source: str) -> tuple[Outcome, ...]:
     """Analyze one log; an error of this program does not keep others from theirs."""
-    from mamba_advisor.fleet import Outcome, analyze_one
+    from mamba_advisor.fleet import Outcome
 
     try:
-        return analyze_one(source, task)
+        return analysis(source)
     except Exception as error:  # as for the whole program: no traceback
         return (Outcome(source, None, f"{source}: {crash(error)}", CRASHED),)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mamba_advisor.cli.show import CRASHED, crash, say
+from mamba_advisor.cli.show import CRASHED, crash, note, say
 from mamba_advisor.errors import InputError, MambaAdvisorError
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ def run(ctx: click.Context, options: Options) -> None:
     from mamba_advisor.pipe import relay
 
     listener = BootListener("-", options, descriptor=2)
+    for problem in listener.problems:
+        note(problem, options)
     result = relay(0, 1, 2, listener)
     status = listener.status
     if result.input_error is not None and not result.received:

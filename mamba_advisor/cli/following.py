@@ -7,6 +7,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from mamba_advisor.cli.listening import BootListener
+from mamba_advisor.cli.show import note
 from mamba_advisor.pipe.listener import Moment
 from mamba_advisor.runtime.follow import Follower
 
@@ -46,6 +47,8 @@ def follow(path: str, options: Options) -> int:
     """
     stop = _Stop()
     listener = BootListener(path, options, descriptor=1)
+    for problem in listener.problems:
+        note(problem, options)
     view = memoryview(bytearray(BLOCK))
     with Follower(path, stop) as log:
         while count := log.readinto(view):

@@ -31,6 +31,7 @@ class BootListener:
 
     Attributes:
         status: Exit status, known when the end was announced to `due`.
+        problems: Plug-ins that were left out, and why.
     """
 
     def __init__(self, name: str, options: Options, descriptor: int) -> None:
@@ -49,6 +50,7 @@ class BootListener:
         self._options = options
         self._descriptor = descriptor
         catalog = load_catalog(options.parsers)
+        self.problems = tuple(map(str, catalog.problems))
         self._gatherer = Gatherer()
         self._scanner = Scanner(catalog, self._gatherer)
         self._head = b""

@@ -68,7 +68,7 @@ def verdict(outcome: Outcome, options: Options) -> tuple[int, list[str]]:
     """Return the exit status of *outcome*, and the lines to say about it."""
     lines = []
     if not options.quiet:
-        lines += [line(f"{outcome.source}: {one}", "Note") for one in outcome.notes]
+        lines += [line(one, "Note") for one in outcome.notes]
     if outcome.error:
         lines.append(line(outcome.error))
     wanted = options.require_concurrency
@@ -111,17 +111,19 @@ def finish(
         InputError: Flags are asked for, and a boot has no recommendation.
     """
     documents = Documents() if options.format == "json" and not options.plot else None
-    statuses, said, advices = [], "", []
+    statuses: list[int] = []
+    said: dict[str, None] = {}
+    advices: list[Advice] = []
     for outcome in outcomes:
         status, lines = verdict(outcome, options)
         statuses.append(status)
-        said += "".join(lines)
+        said.update(dict.fromkeys(lines))
         for advice in shown([outcome], options):
             if documents is not None:
                 documents.add(advice)
             else:
                 advices.append(advice)
-    click.echo(said, err=True, nl=False)
+    click.echo("".join(said), err=True, nl=False)
     if documents is not None:
         documents.close()
         ctx.exit(first_status(statuses))
