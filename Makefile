@@ -18,7 +18,7 @@ format: $(DEV) ; $(BIN)/ruff check --fix . && $(BIN)/ruff format .
 golden: $(DEV) ; -UPDATE_GOLDEN=1 $(BIN)/python -m pytest -q; git diff --stat -- fixtures
 wheel: $(DEV) ; $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 run: $(RUN) ; $(BIN)/mamba-advisor analyze $(LOG) $(ARGS)
-bench: $(DEV) ; $(BIN)/python tests/bench/run.py $(ARGS)
+bench: $(DEV) ; $(BIN)/python tests/bench/ratio.py $(ARGS)
 fuzz: $(DEV) ; $(BIN)/python tests/fuzz/run.py $(ARGS)
 
 $(RUN) $(DEV): pyproject.toml .ci/setup
