@@ -56,6 +56,13 @@ def test_limit_of_the_user_is_no_pool() -> None:
     assert "the limit of 8 requests was reached, which neither pool sets" in why
 
 
+def test_a_limit_of_one_request() -> None:
+    """One request is no plural."""
+    why = judge(cells((100, Line(1, 4, 35, 5))), Limits(1, 62, 5), NO_EVENTS)[1]
+
+    assert "the limit of 1 request was reached" in why
+
+
 @pytest.mark.parametrize(("kv", "hot"), [(94, None), (95, "kv")])
 def test_kv_at_the_limit_of_the_user(kv: int, hot: str | None) -> None:
     """At the user's limit the queue is his own until KV has no room for more."""

@@ -59,7 +59,12 @@ def count(value: int | None) -> str:
 
 def counted(value: int | None, noun: str) -> str:
     """Return *value* with its *noun*, in the plural but for 1."""
-    return f"{count(value)} {noun}" + ("" if value == 1 else "s")
+    return f"{count(value)} {plural(value, noun)}"
+
+
+def plural(value: float | None, noun: str) -> str:
+    """Return *noun* as it is said of *value*."""
+    return noun if value == 1 else f"{noun}s"
 
 
 def signed(value: int) -> str:

@@ -218,8 +218,8 @@ def _why_state(state: Pressure, total: Cell, limits: Limits, noun: str) -> str:
         words += f" while KV stood at {state.kv_percent / state.lines:.0f} %"
     if limits.state_sets_limit:
         return (
-            f"{words}: the limit of {limits.limit} running requests was reached, "
-            "which the state pool sets"
+            f"{words}: the limit of {limits.limit} running {_requests(limits)} was "
+            "reached, which the state pool sets"
         )
     return f"{words} and the state pool at {state.state_percent / state.lines:.0f} %"
 
@@ -258,10 +258,15 @@ def _why_neither(
         words += f" and the state pool at {lines.state_percent / lines.lines:.0f} %"
     if name == "limit":
         setter = "" if limits.state_sets_limit is None else ", which neither pool sets"
-        return f"{words}: the limit of {limits.limit} requests was reached{setter}"
+        limit = f"the limit of {limits.limit} {_requests(limits)}"
+        return f"{words}: {limit} was reached{setter}"
     if limits.limit is None:
         return f"{words}; the limit in force is not known, so neither is to blame"
-    return f"{words}, below the limit of {limits.limit} requests"
+    return f"{words}, below the limit of {limits.limit} {_requests(limits)}"
+
+
+def _requests(limits: Limits) -> str:
+    return "request" if limits.limit == 1 else "requests"
 
 
 def _queue(total: Cell, wording: Wording) -> str:

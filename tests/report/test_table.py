@@ -230,6 +230,41 @@ def test_intervals_show_where_they_are_wide(advices: dict[str, Advice]) -> None:
     assert "168,960 tokens" in planned
 
 
+def test_one_is_no_plural(advices: dict[str, Advice]) -> None:
+    """1 request, 1 slot, 1 token."""
+    base = advices["state-bound"]
+    assert base.recommendation is not None
+    least = replace(
+        base.recommendation.predicted,
+        concurrency=1,
+        slots=1,
+        kv_tokens=1,
+        tokens_high=1,
+        tokens_low=1,
+    )
+
+    text = render(
+        [replace(base, recommendation=replace(base.recommendation, predicted=least))]
+    )
+
+    assert "1 request (+15), 1 slot, 1 token;" in text
+
+
+def test_a_setting_whose_kv_is_not_known_gives_a_limit(
+    advices: dict[str, Advice],
+) -> None:
+    """Nobody can say that 41 requests of 4096 tokens fit."""
+    base = advices["state-bound"]
+    assert base.recommendation is not None
+    vague = replace(base.recommendation.predicted, kv_tokens=None)
+
+    text = render(
+        [replace(base, recommendation=replace(base.recommendation, predicted=vague))]
+    )
+
+    assert "Gives     a limit of 41 requests (+15), 206 slots" in text
+
+
 def test_without_a_context_there_is_a_table(advices: dict[str, Advice]) -> None:
     """No flag is advised; today's split has its row at the context it is right for."""
     text = render([advices["no-context"]])

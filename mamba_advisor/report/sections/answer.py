@@ -112,8 +112,12 @@ def prediction(predicted: Prediction, advice: Advice, gain: int | None = None) -
     return words.sentence(
         (
             requests(predicted, advice) + (f" ({words.signed(gain)})" if gain else ""),
-            "" if predicted.slots is None else f"{slots} slots",
-            "" if predicted.kv_tokens is None else f"{tokens} tokens",
+            ""
+            if predicted.slots is None
+            else f"{slots} {words.plural(predicted.slots, 'slot')}",
+            ""
+            if predicted.kv_tokens is None
+            else f"{tokens} {words.plural(predicted.kv_tokens, 'token')}",
             "" if predicted.boots else "SGLang would refuse to start",
         )
     )
@@ -126,7 +130,7 @@ def requests(predicted: Prediction, advice: Advice) -> str:
         number = words.spread(
             predicted.concurrency, predicted.concurrency_low, predicted.concurrency_high
         )
-        return f"{number} request" + ("" if predicted.concurrency == 1 else "s")
+        return f"{number} {words.plural(predicted.concurrency, 'request')}"
     limit = predicted.concurrency
     if limit is None:
         limit = predicted.effective

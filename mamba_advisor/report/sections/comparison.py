@@ -87,7 +87,7 @@ def _better(comparison: Comparison) -> Cell:
         return Cell("cannot tell", "info")
     if gain == 0:
         return Cell("no change", "info")
-    change = f"{words.signed(gain)} request" + ("" if abs(gain) == 1 else "s")
+    change = f"{words.signed(gain)} {words.plural(abs(gain), 'request')}"
     if gain > 0:
         return Cell(f"better: {change}", "ok")
     return Cell(f"worse: {change}", "warning")

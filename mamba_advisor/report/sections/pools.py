@@ -217,7 +217,8 @@ def _note(advice: Advice) -> str:
             else f"This split suits requests of about {context:,} tokens",
             ""
             if equivalent is None
-            else f"a slot costs {words.interval(equivalent)} tokens",
+            else f"a slot costs {words.interval(equivalent)}"
+            f" {words.plural(round(equivalent.high), 'token')}",
         ),
         "; ",
     )
