@@ -134,16 +134,35 @@ def test_unknown_name_is_refused() -> None:
     assert not hasattr(mamba_advisor, "advice_of_the_day")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["analyze", "-h"]])
-def test_help_is_light(arguments: list[str]) -> None:
-    """Help and version load neither rich nor regex, nor any of the arithmetic."""
-    loaded = loaded_by(
+def loaded_by_call(*arguments: str) -> set[str]:
+    """Return the modules that a call of the program loads."""
+    return loaded_by(
         "import contextlib, os, sys\n"
         "from mamba_advisor.cli import main\n"
         "sys.stdout = open(os.devnull, 'w')\n"
         f"with contextlib.suppress(SystemExit): main({arguments!r})"
     )
 
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["analyze", "-h"]])
+def test_help_is_light(arguments: list[str]) -> None:
+    """Help and version load neither rich nor regex, nor any of the arithmetic."""
+    loaded = loaded_by_call(*arguments)
+
     assert "click" in loaded
     assert set() == {"rich", "regex", "importlib.metadata"} & loaded
     assert [] == [name for name in loaded if name.startswith("mamba_advisor.sizing")]
+
+
+@pytest.mark.parametrize("form", ["json", "flags", "markdown"])
+def test_only_tables_load_rich(form: str) -> None:
+    """Other forms than tables do without rich, and built-in dialects without regex."""
+    log = "fixtures/demo/boot.log"
+
+    loaded = loaded_by_call("analyze", log, "-L", "8k", "--format", form)
+    table = loaded_by_call("analyze", log, "-L", "8k")
+
+    assert "mamba_advisor.advice.engine" in loaded
+    heavy = {"rich", "regex", "pathlib", "importlib.metadata", "concurrent.futures"}
+    assert set() == heavy & loaded
+    assert "rich" in table
