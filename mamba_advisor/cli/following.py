@@ -19,18 +19,27 @@ BLOCK = 256 << 10
 
 
 class _Stop:
-    """Becomes true on SIGINT, SIGTERM or SIGHUP."""
+    """Becomes true on SIGINT, SIGTERM or SIGHUP, while it is entered."""
 
     def __init__(self) -> None:
         self.number = 0
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._note)
 
-    def _note(self, number: int, _: FrameType | None) -> None:
-        self.number = number
+    def __enter__(self) -> _Stop:
+        self._before = {
+            number: signal.signal(number, self._note)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        }
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
     def __call__(self) -> bool:
         return self.number != 0
+
+    def _note(self, number: int, _: FrameType | None) -> None:
+        self.number = number
 
 
 def follow(path: str, options: Options) -> int:
@@ -45,12 +54,11 @@ def follow(path: str, options: Options) -> int:
     Raises:
         InputError: The file cannot be opened or read.
     """
-    stop = _Stop()
     listener = BootListener(path, options, descriptor=1)
     for problem in listener.problems:
         note(problem, options)
     view = memoryview(bytearray(BLOCK))
-    with Follower(path, stop) as log:
+    with _Stop() as stop, Follower(path, stop) as log:
         while count := log.readinto(view):
             listener.feed(view[:count])
             render = listener.due(Moment.FED)
