@@ -161,7 +161,7 @@ class EvidenceCollector:
         """Note times and line numbers of a batch, in the order of the log."""
         diary, rows, place = self._diary, batch.rows, batch.stamp_at
         speakers = self._speakers(batch)
-        expected = len(set(speakers.values())) * len({k.event for k in batch.kinds})
+        pairs = {(n, kind.event) for n in speakers.values() for kind in batch.kinds}
         start = 0
         while start < len(rows):
             stamp = rows[start][place] if place >= 0 else b""
@@ -173,8 +173,8 @@ class EvidenceCollector:
                     break
                 end += 1
             looked = rows[start : start + diary.take(end - start)]
-            if diary.noted < expected:
-                self._note_rows(batch, looked, speakers, expected)
+            if missing := diary.missing(pairs):
+                self._note_rows(batch, looked, speakers, missing)
             start = end
         if rows:
             diary.note_line(batch.line_of(0))
@@ -195,9 +195,9 @@ class EvidenceCollector:
         batch: Batch,
         rows: Sequence[Row],
         speakers: Mapping[bytes, str],
-        expected: int,
+        missing: set[tuple[str, str]],
     ) -> None:
-        """Put rows of one moment on the timeline, one of a kind for each worker."""
+        """Put rows of one moment on the timeline, for workers and kinds *missing*."""
         diary, tags_at = self._diary, batch.tags_at
         known = set[tuple[bytes, int]]()
         for row in rows:
@@ -207,10 +207,11 @@ class EvidenceCollector:
                     continue
                 if (tags, kind.start) not in known:
                     known.add((tags, kind.start))
-                    name = speakers.get(tags)
-                    if name is not None and diary.is_new(name, kind.event):
+                    pair = speakers[tags], kind.event
+                    if pair in missing and diary.is_new(*pair):
                         self._note_row(batch, kind, row)
-                        if diary.noted >= expected:
+                        missing.remove(pair)
+                        if not missing:
                             return
                 break
 

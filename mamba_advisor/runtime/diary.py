@@ -84,10 +84,9 @@ class Diary:
         self._looked += lines
         return min(room, lines)
 
-    @property
-    def noted(self) -> int:
-        """Workers and kinds that have their line of this moment."""
-        return len(self._noted)
+    def missing(self, pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Return those of (worker, event) that have no line of this moment yet."""
+        return pairs - self._noted
 
     def is_new(self, worker: str, event: str) -> bool:
         """Return whether *worker* has no such line yet at this moment; note it."""

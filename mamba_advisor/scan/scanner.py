@@ -205,7 +205,7 @@ class Scanner:
             return self._sieve.note_silent(line) or changed
         if len(readings) == 1 and readings[0].line == number:
             reading = readings[0]
-            if reading.event in WANTED:
+            if reading.event in WANTED and not reading.doubtful:
                 return self._sieve.note_batch(line, reading) or changed
         return changed
 

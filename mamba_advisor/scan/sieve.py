@@ -86,14 +86,14 @@ class Sieve:
         return True
 
     def note_batch(self, line: bytes, reading: Reading) -> bool:
-        """Learn from a batch line; return whether the pattern changed."""
+        """Learn from a batch line without doubt; return whether the pattern changed."""
         # Ranks alone are no hurry: lines of ranks that repeat others do no harm.
         self._is_stale |= self.note_rank(reading.speaker, reading.rank)
         if reading.event == "decode":
             self._decoding.add((reading.speaker, reading.rank.text.encode()))
             self._is_stale |= self._weigh(reading.speaker)
         changed = False
-        if not reading.doubtful and len(self._shapes) < MAX_SHAPES:
+        if len(self._shapes) < MAX_SHAPES:
             shape = self._shape_of(line, reading)
             if shape is not None and shape not in self._shapes:
                 self._shapes.append(shape)
