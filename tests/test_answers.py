@@ -35,6 +35,8 @@ ANSWERS = (
     ("008", "", 5, "the weights take 7.96 GiB more than --mem-fraction-static grants"),
     ("008", "", 5, "raise --mem-fraction-static, or free memory on the GPU"),
     ("009", "", 0, "6 effective; the limit is your own --max-running-requests"),
+    # The exchange rate of 4,422 is 55.05 MiB by what is charged, not by 12 KiB.
+    ("009", "-L 8k", 0, "12.00 KiB a token, 12.75 KiB charged"),
     ("011", "", 0, "97 state slots and 600,000 KV tokens"),
     # Runs alone: with the default ratio KV was full and the states idle.
     ("013", "--boot 1", 3, "the KV pool is short"),
@@ -47,6 +49,8 @@ ANSWERS = (
     ("017", "-L 8k", 0, "72 effective → 27 sustained at 8,192 tokens"),
     # Two decimals of a tiny size allow a range, and the divisor is slots + 1.
     ("018", "-L 4k", 0, "2.56 KiB (1.28 to 3.84 KiB) a token"),
+    # 823,296 bytes ÷ 1,310 to 3,932: one figure for it would mislead by a factor.
+    ("018", "-L 8k", 0, "a slot costs 209 to 629 tokens"),
     ("019", "-L 8k --boot 1", 0, "12.80 MiB (11.26 to 14.34 MiB) a slot"),
     ("019", "-L 8k --boot 2", 0, "12.28 MiB a slot"),
     ("020", "-L 2k", 0, "2 requests at 2,048 tokens"),
@@ -70,7 +74,11 @@ ANSWERS = (
     ("034", "", 3, "the state pool fills first: 60 % against 40 % of the KV pool"),
     ("036", "", 0, "37 state slots and 333,254 KV tokens"),
     ("050", "-c 4", 0, "3 effective; the limit is the state pool (16 slots, 5 slots"),
+    ("037", "", 3, "25 requests at 5 slots (32 at 4, 42 at 3)"),
+    ("037", "", 3, "Caution the log ends before the ready line"),
+    ("048", "", 3, "too few samples to tell: 2 decode lines"),
     ("050", "-c 4", 0, "--max-mamba-cache-size 21"),
+    ("050", "-c 4 -L 32k", 0, "Gives a limit of 4 requests"),
     ("051", "-c 8", 0, "4 effective; the limit is the state pool (24 slots, 5 slots"),
     ("051", "-c 8", 0, "--max-mamba-cache-size 41 Gives a limit of 8 requests (+4)"),
 )
@@ -98,14 +106,14 @@ FIGURES = (
 
 REFUSED = (
     ("005", 3, "state pool's line"),
-    ("012", 3, "the pool lines"),
+    ("012", 3, "(found: batch lines)"),
     ("040", 3, "the pool lines"),
     ("042", 3, "the pool lines"),
     ("044", 4, "LlamaForCausalLM: not a hybrid model"),
     ("045", 4, "GlmMoeDsaForCausalLM: not a hybrid model"),
     ("046", 4, "not a hybrid model"),
     ("047", 4, "a batch line without the use of a state pool"),
-    ("048", 3, "the pool lines"),
+    ("048", 3, "(found: weights, batch lines)"),
     ("052", 3, "the pool lines"),
 )
 """Case, exit code, and the reason given on stderr."""
