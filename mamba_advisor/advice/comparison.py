@@ -218,11 +218,31 @@ def _prediction(before: Advice, after: Advice) -> tuple[bool | None, str]:
     advised = before.recommendation
     if advised is None:
         return None, ""
+    if is_other_model(before, after):
+        return None, "AFTER runs another model: the advice is not put to the test."
     if not _runs_with(after, advised.flags, before):
         return None, "AFTER does not run with what was advised for BEFORE."
     if after.boot.outcome == "failed":
         return False, "AFTER failed with the advised flags."
     return _reached(advised.predicted, after, before.workload.avg_context)
+
+
+def is_other_model(before: Advice, after: Advice) -> bool:
+    """Whether the boots are known to run two models: by class, else by name."""
+    if False in (before.hybrid, after.hybrid) and before.hybrid != after.hybrid:
+        return True
+    old, new = before.boot.architecture, after.boot.architecture
+    if old is None or new is None:
+        old, new = (
+            _model_name(advice.settings.get("model_path", (None, None))[0])
+            for advice in (before, after)
+        )
+    return None not in (old, new) and old != new
+
+
+def _model_name(path: Scalar) -> str | None:
+    """Return the last part of a model's path: it may lie elsewhere now."""
+    return path.rstrip("/").rpartition("/")[2] if isinstance(path, str) else None
 
 
 def _runs_with(after: Advice, flags: tuple[str, ...], before: Advice) -> bool:

@@ -58,7 +58,7 @@ LEVERS: tuple[LeverKind, ...] = (
         "0.5.4",
         changes.fed,
         changes.fraction_flags,
-        "watch free memory under full load: graphs and activations share what is left",
+        "watch free memory under full load",
     ),
     LeverKind(
         "max-total-tokens",
@@ -79,14 +79,14 @@ LEVERS: tuple[LeverKind, ...] = (
         "0.5.13",
         changes.lazy,
         lambda s, p: (strategy_flag(s.version), "extra_buffer_lazy"),
-        "load test with prefix reuse first: crashes with few spare slots are reported",
+        "a load test with prefix reuse (crashes are reported)",
     ),
     LeverKind(
         "skip-decode-lock",
         "0.5.17",
         changes.unlocked,
         lambda s, p: (),
-        "load test with prefix reuse first",
+        "a load test with prefix reuse",
         "SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK=1",
     ),
     LeverKind(
@@ -98,7 +98,7 @@ LEVERS: tuple[LeverKind, ...] = (
             strategy_flag(s.version),
             "extra_buffer",
         ),
-        "costs decode throughput: measure tokens per second",
+        "decode throughput, which it costs",
     ),
     LeverKind(
         "no-buffer",
@@ -109,43 +109,42 @@ LEVERS: tuple[LeverKind, ...] = (
             strategy_flag(s.version),
             "no_buffer",
         ),
-        "costs decode throughput and prefix reuse inside a page: measure both",
+        "decode throughput and prefix reuse, which it costs",
     ),
     LeverKind(
         "radix-off",
         "0.5.4",
         changes.without_radix,
         lambda s, p: ("--disable-radix-cache",),
-        "no prefix is ever reused: only for traffic without shared prompts",
+        "that no prompts are shared: nothing is reused",
     ),
     LeverKind(
         "state-bfloat16",
         "0.5.4",
         changes.half_state,
         lambda s, p: ("--mamba-ssm-dtype", "bfloat16"),
-        "needs an accuracy check; on SM100 it also switches the decode backend unless "
-        "--linear-attn-decode-backend triton is set",
+        "accuracy; on SM100 set --linear-attn-decode-backend triton, too",
     ),
     LeverKind(
         "kv-fp8",
         "0.5.4",
         changes.half_kv,
         lambda s, p: ("--kv-cache-dtype", "fp8_e4m3"),
-        "needs an accuracy check",
+        "accuracy",
     ),
     LeverKind(
         "replayssm",
         "0.5.17",
         changes.replay_drafts,
         lambda s, p: ("--enable-linear-replayssm-spec",),
-        "needs a float32 state and an accuracy check; measure tokens per second",
+        "accuracy and tokens per second (state in float32)",
     ),
     LeverKind(
         "fewer-drafts",
         "0.5.4",
         changes.fewer_drafts,
         changes.draft_flags,
-        "lowers the accepted length: measure tokens per second",
+        "tokens per second: fewer drafts are accepted",
     ),
 )
 """All levers, in the order in which equal ones are shown."""
@@ -199,7 +198,7 @@ def _upgrade(situation: Situation, now: int | None) -> Iterator[Lever]:
             (),
             predicted,
             gain,
-            "a new release is a new server: test it as such",
+            "the new release as a whole",
             f"upgrade SGLang to {defect.mended_in} or newer",
         )
 
@@ -223,7 +222,7 @@ def _shared(situation: Situation, now: int | None) -> Iterator[Lever]:
         ("--enable-unified-memory", "--max-mamba-cache-size", str(pinned.pin)),
         replace(labels, concurrency=carried),
         carried - (now or 0),
-        "a young feature: load test it with your traffic first",
+        "a load test: the feature is young",
         "both pools then share one buffer, whatever the context turns out to be",
     )
 

@@ -45,7 +45,7 @@ def advice_page(
         answer(advice, brief=brief),
         pools(advice),
         sweep(advice),
-        levers(advice, all_of_them=explain, room=width),
+        levers(advice, all_of_them=explain),
         balance(advice, width) if draws and width >= LEAST_WIDTH else None,
         findings(advice, explain=explain, brief=brief),
         short_basis(advice, width) if brief else basis(advice),

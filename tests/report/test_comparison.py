@@ -101,6 +101,18 @@ def test_another_setting_puts_nothing_to_the_test(
     assert "AFTER does not run with what was advised" in verdict.message
 
 
+def test_another_model_puts_nothing_to_the_test(before: Advice, after: Advice) -> None:
+    """The flags are there, and say nothing of the advice for another model."""
+    other = replace(after, boot=replace(after.boot, architecture="FalconH1ForCausalLM"))
+
+    verdict = compare(before, other).verdict
+
+    assert verdict.prediction_met is None
+    assert verdict.message.endswith(
+        "AFTER runs another model: the advice is not put to the test."
+    )
+
+
 @pytest.mark.parametrize(
     ("flags", "settings", "met"),
     [

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mamba_advisor.advice.comparison import ChangeValue, Comparison
+from mamba_advisor.advice.comparison import ChangeValue, Comparison, is_other_model
 from mamba_advisor.advice.model import Advice, Interval
-from mamba_advisor.facts import Scalar
 from mamba_advisor.measured import Measured
 from mamba_advisor.report import words
 from mamba_advisor.report.section import Cell, Column, Grid, Pair, Pairs, Role
@@ -100,7 +99,7 @@ def _cautions(before: Advice, after: Advice) -> Iterator[Pair]:
     if dense:
         are = "is not a hybrid" if len(dense) == 1 else "are not hybrids"
         yield _caution(f"{' and '.join(dense)} {are}: there is no split to compare")
-    elif _is_other_model(before, after):
+    elif is_other_model(before, after):
         yield _caution("two models: what differs is not the effect of settings alone")
     old, new = before.workload.avg_context, after.workload.avg_context
     if old is not None and new is not None and old != new:
@@ -112,22 +111,6 @@ def _cautions(before: Advice, after: Advice) -> Iterator[Pair]:
 
 def _caution(text: str) -> Pair:
     return Pair("Caution", (Cell(text, "warning"),), "warning")
-
-
-def _is_other_model(before: Advice, after: Advice) -> bool:
-    """Whether the boots are known to run two models."""
-    old, new = before.boot.architecture, after.boot.architecture
-    if old is None or new is None:
-        old, new = (
-            _model_name(advice.settings.get("model_path", (None, None))[0])
-            for advice in (before, after)
-        )
-    return None not in (old, new) and old != new
-
-
-def _model_name(path: Scalar) -> str | None:
-    """Return the last part of a model's path: it may lie elsewhere now."""
-    return path.rstrip("/").rpartition("/")[2] if isinstance(path, str) else None
 
 
 def _setting(value: ChangeValue) -> str:
