@@ -17,9 +17,10 @@ def reason_of(
     if cost.kv_tokens:
         price.append(f"{cost.kv_tokens:,} tokens of KV and prefix cache")
     if cost.slots:
-        spare = f", room for the checkpoints of about {cost.slots:,} conversations"
-        price.append(f"{cost.slots:,} state slots{spare}")
-    sign = f"{gain:+,} requests" if gain else "no further requests"
+        spare = f"room for the checkpoints of {count(cost.slots, 'conversation')}"
+        price.append(f"{count(cost.slots, 'state slot')}, {spare}")
+    sign = ("+" if gain > 0 else "") + count(gain, "request")
+    sign = sign if gain else "no further requests"
     return f"{text}: {sign}" + (f" for {' and '.join(price)}" if price else "")
 
 
@@ -28,7 +29,7 @@ def _made_to_measure(situation: Situation, predicted: Prediction, cost: Cost) ->
     today = situation.today
     freed = (predicted.kv_tokens or 0) - ((today.kv_tokens or 0) if today else 0)
     text = (
-        f"today's split carries the {situation.target or 0:,} requests wanted as well; "
+        f"today's split carries {count(situation.target or 0, 'request')} as well; "
         f"this one leaves {freed:,} tokens more to KV"
     )
     if not cost.slots:

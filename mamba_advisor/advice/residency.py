@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mamba_advisor.advice.model import Residency
+from mamba_advisor.advice.reasons import count
 from mamba_advisor.advice.situation import Situation
 
 
@@ -59,7 +60,8 @@ def _saturates(situation: Situation, slots: int) -> bool | None:
 
 def _message(situation: Situation, sessions: int, saturates: bool | None) -> str:
     wanted = situation.workload.sessions
-    message = f"room for the checkpoints of about {sessions:,} idle conversations"
+    idle = count(sessions, "idle conversation")
+    message = f"room for the checkpoints of about {idle}"
     if wanted is not None:
         verdict = "enough" if sessions >= wanted else "too few"
         message += f", {verdict} for the {wanted:,} wanted"

@@ -17,6 +17,7 @@ from mamba_advisor.advice.coaching.model import (
     recommendation,
 )
 from mamba_advisor.advice.model import Limits, Prediction
+from mamba_advisor.advice.reasons import count
 from mamba_advisor.advice.reserve import ruled
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.advice.whatif import with_fraction
@@ -101,7 +102,8 @@ def _smallest_pin(situation: Situation, cause: str, reserved: object) -> Coachin
         effective=wanted,
     )
     reason = (
-        f"{pin // share} slots per worker admit {wanted:,} at {reserved} slots each, "
+        f"{pin // share} slots per worker admit {count(wanted, 'request')} at "
+        f"{reserved} slots each, "
         "with one to spare"
     )
     flags = ("--max-mamba-cache-size", str(pin))
@@ -140,7 +142,8 @@ def _more_budget(situation: Situation, cause: str, rest: int, slot: int) -> Coac
     grown = with_fraction(problem, rank.avail_before, raised - fraction)
     reason = (
         f"it adds {format_bytes(int((grown.rest_gib - problem.rest_gib) * GIB))} to "
-        f"both pools, enough for {wanted:,} at {reserved} slots each; {REFLEX}"
+        f"both pools, enough for {count(wanted, 'request')} at {reserved} slots each; "
+        f"{REFLEX}"
     )
     flags = ("--mem-fraction-static", f"{raised:g}")
     return Coaching(
