@@ -47,9 +47,9 @@ def test_file_whose_name_looks_like_a_pattern(folder: Path) -> None:
     assert ["a[1].log"] == expand(["a[1].log"])
 
 
-@pytest.mark.parametrize("kept", ["-", "s3://bucket/*.log", "missing.log"])
+@pytest.mark.parametrize("kept", ["-", "missing.log", "https:/missing.log"])
 def test_what_is_kept(kept: str, folder: Path) -> None:
-    """Standard input, URLs and missing files are for the reader to judge."""
+    """Standard input and missing files are for the reader to judge."""
     assert [kept] == expand([kept])
 
 

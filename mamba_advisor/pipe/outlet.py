@@ -114,6 +114,8 @@ class Outlet:
             piece = self._backlog[0]
             before = self._offset
             self._offset = self._write(piece, before, len(piece))
+            if not self.alive:
+                return  # the backlog went with the reader
             self.pending -= self._offset - before
             if self._offset < len(piece):
                 return
