@@ -11,6 +11,9 @@ from mamba_advisor.dialect import entries, parse, sketch
 from mamba_advisor.errors import DialectError
 from mamba_advisor.pattern import Dialect, Entry
 
+LARGEST_FILE = 1 << 20
+"""Characters of the largest file that is taken for a dialect."""
+
 PLUGIN_GROUP = "mamba_advisor.parsers"
 """Entry points of packages whose ``*.toml`` files are dialects."""
 
@@ -98,16 +101,19 @@ def read_file(file: str | os.PathLike[str]) -> str:
     """Return the content of a dialect file.
 
     Raises:
-        DialectError: It cannot be read, or is not UTF-8.
+        DialectError: It cannot be read, is not UTF-8, or has no end in sight.
     """
     try:
         with open(file, encoding="utf-8") as stream:
-            return stream.read()
+            text = stream.read(LARGEST_FILE + 1)
     except OSError as error:
         reason = error.strerror or str(error)
         raise DialectError(str(file), f"cannot be read: {reason}") from error
     except ValueError as error:  # not UTF-8, or a NUL in the path
         raise DialectError(repr(str(file)), f"cannot be read: {error}") from error
+    if len(text) > LARGEST_FILE:
+        raise DialectError(str(file), "too large for a dialect file")
+    return text
 
 
 def builtin_files() -> Iterator[tuple[str, str]]:

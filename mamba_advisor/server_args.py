@@ -13,6 +13,9 @@ from mamba_advisor.facts import Scalar
 MAX_ARGUMENTS = 2000
 """Keys taken from one line; more is no SGLang line."""
 
+LARGEST = 1e18
+"""Larger numbers stay text: SGLang has none, and arithmetic would overflow."""
+
 MAX_RAW = 300
 """Characters kept of a value that is no scalar."""
 
@@ -149,8 +152,8 @@ def _scalar(text: str) -> Scalar:
         return _unescape(text[1:-1])
     if re.fullmatch(_INTEGER, text):
         return int(text)
-    if re.fullmatch(_DECIMAL, text):
-        return float(text)
+    if re.fullmatch(_DECIMAL, text) and abs(number := float(text)) < LARGEST:
+        return number
     return text[:MAX_RAW]
 
 

@@ -128,9 +128,11 @@ def _is_file(path: Path) -> bool:
 def _read_object(path: Path) -> Mapping[str, Any]:
     """Return the JSON object in *path*."""
     try:
-        if path.stat().st_size > LARGEST_FILE:
+        with path.open("rb") as stream:
+            data = stream.read(LARGEST_FILE + 1)
+        if len(data) > LARGEST_FILE:
             raise InputError(f"{path} is too large for a config.json")
-        content = json.loads(path.read_bytes())
+        content = json.loads(data)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     except RecursionError as error:
