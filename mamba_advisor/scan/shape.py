@@ -41,6 +41,9 @@ BRIEF = frozenset({"new_tokens", "cached_tokens"})
 MAX_LINE = 1000
 """Bytes of a line that a shape is made of; longer ones are read one by one."""
 
+TELLING = 8
+"""Letters that tell a message from others."""
+
 MAX_TOKENS = 64
 """Numbers in such a line."""
 
@@ -84,7 +87,7 @@ class Shape:
     """What stands between time and tags."""
 
     opening: bytes
-    """The literal text behind the tags, up to the first number."""
+    """What stands behind the tags, up to the first number behind enough text."""
 
 
 class _UnclearError(Exception):
@@ -171,7 +174,8 @@ class _Learner:
         brief = b""
         if len(short) == len(BRIEF):
             brief = self._expression(others, edge, short[-1].end, groups=True)
-        first = next((p.start for p in pieces if p.start >= edge), len(line))
+        spoken = (p.start for p in pieces if _letters(line[edge : p.start]) >= TELLING)
+        first = next(spoken, len(line))
         time = stamp or clock
         middle = time.end if time else (tags.start if tags else edge)
         return Shape(
@@ -186,7 +190,7 @@ class _Learner:
             self._expression(pieces, 0, middle, groups=False),
             self._expression(sparse, 0, middle, groups=False) if stamp else b"",
             re.escape(line[middle : tags.start if tags else middle]),
-            re.escape(line[edge:first]),
+            self._expression(pieces, edge, first, groups=False),
         )
 
     def _find(self, text: str, get: Callable[[Reading], str]) -> _Piece | None:
@@ -291,6 +295,10 @@ def _is_plain(reading: Reading) -> bool:
     """Return whether nothing about a reading is out of the ordinary."""
     marks = reading.doubtful or reading.edited or reading.joined
     return not marks and reading.last_rank is None and reading.event in WANTED
+
+
+def _letters(text: bytes) -> int:
+    return sum(map(str.isalpha, text.decode("latin-1")))
 
 
 def _is_number(value: Value, text: bytes) -> bool:
