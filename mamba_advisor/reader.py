@@ -137,12 +137,7 @@ class LineReader:
             event = matcher.announced(text, anchors, keys) if anchors or keys else ""
             if event and not self.trust.doubts(spoken, event, 0):
                 join.looks_like = event
-        if (
-            join.hits
-            or join.looks_like
-            or self._is_torn(spoken, anchors)
-            or matcher.is_beginning(text)
-        ):
+        if join.hits or join.looks_like or self._may_be_torn(spoken, text, anchors):
             self._join = join
 
     def _take_row(self, part: Part, found: list[Reading]) -> bool:
@@ -152,6 +147,12 @@ class LineReader:
             hits = self._matcher.edited(row, part.number)
             self._emit_all(Join(part, row, hits), found)
         return bool(rows)
+
+    def _may_be_torn(self, spoken: Spoken, text: str, anchors: list[str]) -> bool:
+        """Return whether a line that nothing reads may go on in the next one."""
+        if not spoken.is_stamped and self.trust.doubts(spoken, "summary", 0):
+            return False  # whatever it came to would be doubtful
+        return self._is_torn(spoken, anchors) or self._matcher.is_beginning(text)
 
     def _is_torn(self, spoken: Spoken, unread: list[str]) -> bool:
         """Return whether a line starts with an anchor whose patterns do not read it."""
