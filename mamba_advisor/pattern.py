@@ -244,7 +244,8 @@ def _size(text: str, unit: str, lines: tuple[int, ...], typed: bool) -> Measured
         return None
     if typed and "." not in text and unit != "B":
         middle, half = int(text) * UNITS[unit], UNITS[unit] // 2
-        return Measured(middle, max(0, middle - half), middle + half, lines)
+        low = middle - half if middle < 0 else max(0, middle - half)
+        return Measured(middle, low, middle + half, lines)
     return Measured.from_text(text, unit, lines)
 
 
