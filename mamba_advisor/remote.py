@@ -39,6 +39,7 @@ class RemoteFile(io.RawIOBase):
             InputError: fsspec is not installed, or the file cannot be opened.
         """
         self.name = url
+        self._opened: Any = None
         fs, path = _filesystem(url)
         try:
             self._opened = fs.open(path, "rb")
@@ -64,7 +65,7 @@ class RemoteFile(io.RawIOBase):
 
     def close(self) -> None:
         """Close the file; further calls do nothing."""
-        if not self.closed:
+        if self._opened is not None and not self.closed:
             self._opened.close()
         super().close()
 
