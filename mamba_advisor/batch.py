@@ -103,8 +103,12 @@ class Batch:
         return [(self.ranks[tag], rows) for tag, rows in groups.items()]
 
 
-SAMPLED = ord("7")
-"""Last digit of the seconds whose prefill lines are enough once there were many."""
+ALL_PROMPTS = 8192
+"""Prefill lines of a worker that all count; of the later ones a part is enough."""
+
+SAMPLED, SECONDS = ord("7"), 10
+"""Last digit of the seconds whose prefill lines are that part; each of them stands for
+so many."""
 
 
 def seconds_at(stamp: bytes) -> int:

@@ -141,3 +141,103 @@ def test_generated_logs_read_alike(seed: int) -> None:
     data = made(mix, rng.choice([5_000, 30_000, 90_000]), seed)
 
     assert by_line(data) == by_block(cut(data, rng.choice([777, 20_000, BLOCK])))
+
+
+def test_scan_finds_what_is_true() -> None:
+    """Figures of a generated run are the ones that its generator counted."""
+    maker = MAKER.Maker(MAKER.MIXES["one"], 5)
+    boots, lines = by_block(maker.make(400_000))
+    truth = maker.truth.workers["TP0"]
+    runtime = boots[-1].runtime
+    assert runtime is not None
+    shown = runtime.total
+
+    assert maker.truth.lines == lines
+    assert truth.decode_lines == shown.samples + shown.left_out
+    assert truth.running_max == shown.running.max
+    assert truth.queued_max == shown.queued.max
+    assert shown.kv_usage is not None
+    assert truth.usage_max == pytest.approx(shown.kv_usage.max)
+    prompts = truth.new_tokens + truth.cached_tokens
+    assert truth.cached_tokens / prompts == shown.prefix_hit_share
+
+
+def test_long_run_is_counted_in_part() -> None:
+    """After thousands of lines a part of them gives the same to a hundredth."""
+    mix = replace(MAKER.MIXES["one"], access=0)
+    maker = MAKER.Maker(mix, 6)
+    boots, _ = by_block(maker.make(12_000_000))
+    truth = maker.truth.workers["TP0"]
+    runtime = boots[-1].runtime
+    assert runtime is not None
+    shown = runtime.total
+
+    assert 16_000 < truth.decode_lines
+    assert truth.full_tokens / truth.running == pytest.approx(
+        shown.avg_context, rel=0.01
+    )
+    assert truth.queued_lines / truth.decode_lines == pytest.approx(
+        shown.queued_share, abs=0.01
+    )
+    assert truth.running_max == shown.running.max
+    prompts = truth.new_tokens + truth.cached_tokens
+    assert truth.cached_tokens / prompts == pytest.approx(
+        shown.prefix_hit_share, rel=0.05
+    )
+
+
+def test_message_of_a_repeating_rank_is_kept() -> None:
+    """Batch lines of TP1 repeat those of TP0; its retractions are lines of their own.
+
+    With colours, a digit stands right behind the prefix.
+    """
+    mix = MAKER.Mix(
+        ("TP0", "TP1"), copies=True, access=0, wrap="colour", variants={"retract"}
+    )
+    data = made(mix, 2_000_000, seed=9)
+
+    assert b"TP1] \x1b[0mKV cache pool is full" in data[100_000:]
+    assert by_line(data) == by_block([data])
+
+
+def test_quoted_batch_line_does_not_silence_a_rank() -> None:
+    """A prompt that quotes a batch line without tags makes no rank the lowest one."""
+    mix = MAKER.Mix(("TP0",), access=0, requests=1, variants={"hostile"})
+    data = made(mix, 200_000, seed=335)
+
+    assert by_line(data) == by_block([data])
+
+
+def test_boot_behind_half_a_line_is_found() -> None:
+    """A killed server's half line, which looks like noise, hides no server start."""
+    data = made(MAKER.MIXES["one"], 60_000, seed=3)
+    half = b'[2026-03-16 03:10:00] INFO:     10.0.0.1:4444 - "POS'
+    again = made(MAKER.MIXES["one"], 1, seed=4)
+
+    boots, _ = by_block([data + half + again])
+    assert 2 == len(boots)
+    assert by_line(data + half + again)[0] == boots
+
+
+def test_noise_is_not_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 16,000 access lines the plain reader sees the first ones only."""
+    read: list[int] = []
+    feed = LineReader.feed
+
+    def count(self: LineReader, number: int, *args: object, **more: object) -> object:
+        read.append(number)
+        return feed(self, number, *args, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(LineReader, "feed", count)
+    mix = replace(MAKER.MIXES["one"], access=16)
+    by_block([made(mix, 2_000_000, seed=8)])
+
+    assert len(read) < 400
+
+
+def test_generator_is_deterministic() -> None:
+    """The same seed gives the same log, another seed another one."""
+    mix = replace(MAKER.MIXES["dp"], variants=frozenset(MAKER.VARIANTS))
+
+    assert made(mix, 50_000, 1) == made(mix, 50_000, 1)
+    assert made(mix, 50_000, 1) != made(mix, 50_000, 2)

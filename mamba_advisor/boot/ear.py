@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from mamba_advisor.batch import SAMPLED, Batch, Row, seconds_at
+from mamba_advisor.batch import ALL_PROMPTS, SAMPLED, Batch, Row, seconds_at
 from mamba_advisor.facts import Rank
-
-ALL_PROMPTS = 4096
-"""Prefill lines of a worker that all count; of the later ones a part is enough."""
 
 MAX_WORKERS = 1024
 """Workers told apart; the widest known servers have some 300 ranks."""

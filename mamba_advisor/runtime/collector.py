@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
 
@@ -81,10 +81,11 @@ class EvidenceCollector:
         diary.note_line(reading.line)
         if not worker.listens_to(reading.rank.tp):
             return
-        weight = 1
         if event == "decode":
             weight = weight_of(self._decoded)
             self._decoded += 1
+        else:
+            [(weight, _)] = worker.weigh_prompts(1, bool(stamp))
         line = worker.add(event, reading.facts, weight)
         if event == "decode" and line is not None:
             diary.note_line(reading.line, line.running)
@@ -114,24 +115,29 @@ class EvidenceCollector:
         for kind in batch.kinds:
             rows = [row for row in batch.rows if row[kind.start]]
             if kind.event != "decode":
-                self._count(batch, kind, rows, 1)
+                for worker, chosen in self._by_worker(batch, kind, rows):
+                    weighed = worker.weigh_prompts(len(chosen), batch.stamp_at >= 0)
+                    for weight, part in weighed:
+                        worker.add_rows("prefill", chosen[part], kind.fields, weight)
                 continue
             self._note_extremes(batch, kind, rows)
             for weight, part in parts_of(self._decoded):
-                self._count(batch, kind, rows[part], weight)
+                for worker, chosen in self._by_worker(batch, kind, rows[part]):
+                    worker.add_rows("decode", chosen, kind.fields, weight)
             self._decoded += len(rows)
         self._write_diary(batch)
 
-    def _count(self, batch: Batch, kind: Kind, rows: list[Row], weight: int) -> None:
-        """Count rows of one kind for their workers."""
+    def _by_worker(
+        self, batch: Batch, kind: Kind, rows: list[Row]
+    ) -> Iterator[tuple[Worker, list[Row]]]:
+        """Yield each worker and the values of its rows."""
         place, start, stop = batch.tags_at, kind.start, kind.start + len(kind.fields)
         groups: dict[bytes, list[Row]] = {}
         for row in rows:
             tags = row[place] if place >= 0 else b""
             groups.setdefault(tags, []).append(row[start:stop])
         for tags, chosen in groups.items():
-            _, worker = self._worker(worker_name(batch.ranks[tags]))
-            worker.add_rows(kind.event, chosen, kind.fields, weight)
+            yield self._worker(worker_name(batch.ranks[tags]))[1], chosen
 
     def _note_extremes(self, batch: Batch, kind: Kind, rows: list[Row]) -> None:
         """Note the largest numbers of each worker, counted or not."""

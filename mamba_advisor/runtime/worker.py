@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from mamba_advisor.batch import Row
+from mamba_advisor.batch import ALL_PROMPTS, SECONDS, Row
 from mamba_advisor.facts import Rank, Value
 from mamba_advisor.runtime.lines import Line, line_of, number_of
 from mamba_advisor.runtime.stream import Stream
@@ -21,6 +21,7 @@ class Worker:
     """Sums over the lines of one worker."""
 
     __slots__ = (
+        "_prompts",
         "_retracted",
         "_retractions",
         "before_ready",
@@ -44,6 +45,7 @@ class Worker:
         self._retracted: Counter[int] = Counter()
         """TP rank -> retracted requests."""
 
+        self._prompts = 0
         self.clear()
 
     def clear(self) -> None:
@@ -68,6 +70,7 @@ class Worker:
         if self.speaker is None or tp < self.speaker:
             if self.speaker is not None:
                 self.clear()
+                self._prompts = 0
             self.speaker = tp
         return tp == self.speaker
 
@@ -78,8 +81,8 @@ class Worker:
             The line; None where it does not say how many requests run.
         """
         if event == "prefill":
-            self.new_tokens += number_of(facts, "new_tokens") or 0
-            self.cached_tokens += number_of(facts, "cached_tokens") or 0
+            self.new_tokens += (number_of(facts, "new_tokens") or 0) * weight
+            self.cached_tokens += (number_of(facts, "cached_tokens") or 0) * weight
         line = line_of(facts)
         if line is not None:
             (self.decode if event == "decode" else self.prefill).add(line, weight)
@@ -92,10 +95,25 @@ class Worker:
         if event == "decode":
             self.decode.add_rows(rows, fields, weight)
             return
-        self.new_tokens += _sum(rows, fields, "new_tokens")
-        self.cached_tokens += _sum(rows, fields, "cached_tokens")
+        self.new_tokens += _sum(rows, fields, "new_tokens") * weight
+        self.cached_tokens += _sum(rows, fields, "cached_tokens") * weight
         if "running" in fields:
             self.prefill.add_rows(rows, fields, weight)
+
+    def weigh_prompts(
+        self, lines: int, is_stamped: bool
+    ) -> Iterator[tuple[int, slice]]:
+        """Yield (weight, which of the next prefill lines have it).
+
+        Once there were `ALL_PROMPTS`, only those of sampled seconds come, if they
+        print a time.
+        """
+        single = max(0, ALL_PROMPTS - self._prompts) if is_stamped else lines
+        self._prompts += lines
+        if single:
+            yield 1, slice(single)
+        if single < lines:
+            yield SECONDS, slice(single, None)
 
     def add_retraction(self, tp: int, facts: Mapping[str, Value]) -> None:
         """Count one retraction line of TP rank *tp*."""
@@ -126,6 +144,7 @@ class Worker:
         self.speaker = self.speaker if other.speaker is None else other.speaker
         self.decode.merge(other.decode)
         self.prefill.merge(other.prefill)
+        self._prompts += other._prompts
         self.new_tokens += other.new_tokens
         self.cached_tokens += other.cached_tokens
         self.before_ready += other.before_ready
