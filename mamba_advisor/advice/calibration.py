@@ -161,8 +161,10 @@ def calibrate(
     printout = printout_of(boot, rank, settled)
     page = settled.booted.page_size
     printed = printed_constants(rank, page) if rank else Printed(None, None, None)
-    sized = printed.slot and printed.token and printout.tokens is not None
-    if rank is None or not sized or printout.slots is None:
+    # 0.00 GB is any figure below 5 MB: too little to reckon with.
+    is_sized = bool(printed.slot and printed.slot.value > 0 and printed.token)
+    known = None not in (printout.slots, printout.tokens)
+    if rank is None or not is_sized or not known:
         return _without_figures(boot, rank, settled, printout, printed)
     evidence = Evidence(boot, rank, settled, printout, printed, geometries)
     tried = _try_all(evidence, published)

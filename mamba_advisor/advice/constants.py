@@ -99,7 +99,7 @@ def token_bytes(pool: KvPool | None, page_size: int) -> Measured | None:
         return None
     if pool.entry_bytes is not None:
         return Measured.exact(pool.entry_bytes, pool.lines)
-    if pool.size is None or pool.size.high == 0 or pool.tokens + page_size < 1:
+    if pool.size is None or pool.size.value <= 0 or pool.tokens + page_size < 1:
         return None
     return pool.size // (pool.tokens + page_size)
 

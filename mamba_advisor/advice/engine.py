@@ -153,19 +153,25 @@ def _with_measured(boot: Boot, workload: Workload) -> Workload:
 
 
 def token_equivalent(calibration: Calibration) -> Interval | None:
-    """Return how many KV tokens one state slot costs.
+    """Return how many KV tokens one state slot costs in this boot.
 
     Source:
         Charged state bytes of a slot ÷ what the budget pays for a token; the ends
         divide the ends of both intervals.
     """
-    problem = calibration.planned
+    problem = calibration.booted
     slot, token = calibration.slot, calibration.charged_token
     if slot is None or token is None or token.low < 1 or problem is None:
         return None
     lines = tuple(sorted({*slot.lines, *token.lines}))
-    best = problem.slot_bytes / problem.cells[0] if problem.cells[0] else 0.0
-    return Interval(best, slot.low / token.high, slot.high / token.low, lines)
+    # A pipeline stage can be charged more layers than it stores.
+    share = problem.slot_bytes / max(1, slot.value)
+    return Interval(
+        problem.slot_bytes / max(1, token.value),
+        slot.low * share / token.high,
+        slot.high * share / token.low,
+        lines,
+    )
 
 
 def _settings(
@@ -196,7 +202,7 @@ def _self_check(situation: Situation) -> SelfCheck:
 def _rank(rank: RankBoot, calibration: Calibration) -> RankAdvice:
     return RankAdvice(
         rank=rank.rank.text,
-        weights_bytes=rank.weights,
+        weights_bytes=_positive(rank.weights),
         avail_before_bytes=rank.avail_before,
         avail_after_bytes=rank.avail_after,
         state_pool=_state_pool(rank, calibration),
@@ -204,6 +210,11 @@ def _rank(rank: RankBoot, calibration: Calibration) -> RankAdvice:
         draft_kv_pool=_draft_pool(rank, calibration),
         idle_bytes=rank.idle,
     )
+
+
+def _positive(size: Measured | None) -> Measured | None:
+    """Return *size*, None where memory was freed in between and it went below 0."""
+    return size if size is not None and size.value >= 0 else None
 
 
 def _state_pool(rank: RankBoot, calibration: Calibration) -> StatePoolAdvice | None:

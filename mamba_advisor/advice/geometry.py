@@ -89,7 +89,10 @@ def _with_options(boot: Boot, overrides: Overrides | None) -> Boot:
 
 def _layouts(boot: Boot) -> Iterator[Launch]:
     """Yield the layouts that the log allows, the stated one first."""
-    stated = launch_of(boot, binding_rank(boot))
+    try:
+        stated = launch_of(boot, binding_rank(boot))
+    except MambaAdvisorError:
+        return  # the log states a layout that cannot be
     widths = (stated.tp_size,) if boot.setting("tp_size").known else WIDTHS
     dtypes: tuple[str | None, ...] = (stated.mamba_ssm_dtype,)
     if boot.setting("mamba_ssm_dtype").value is None:

@@ -68,7 +68,7 @@ def prediction_of(
     )
     if sizes.error or slots is None or rows is None or effective is None:
         return Prediction(
-            slots=slots,
+            slots=slots if slots is not None and slots > 0 else None,
             kv_tokens=rows,
             concurrency=0,
             binding=_failing_pool(sizes),

@@ -58,7 +58,7 @@ def recommend(situation: Situation) -> Recommendation | None:
     if situation.boot.unified:
         return _unified(situation, today)
     choice = choose_split(situation, problem)
-    if choice is None:
+    if choice is None or not choice.predicted.boots:
         return None
     if situation.target is not None:
         return _for_target(situation, choice, today)

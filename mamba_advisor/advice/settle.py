@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
 from mamba_advisor.advice.lattice import GDN, KDA
 from mamba_advisor.advice.options import Overrides
 from mamba_advisor.boot.model import Boot, Setting
+from mamba_advisor.boot.shape import WIDEST
 from mamba_advisor.frozen import dataclass
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.releases import KNOWN_RELEASES, parse_release
@@ -15,6 +17,9 @@ from mamba_advisor.sizing.strategy import buffer_support, resolve_auto
 
 DEFAULT_RATIO = 0.9
 """``--mamba-full-memory-ratio`` where nothing is given, from 0.5.4 on."""
+
+NONSENSE = 1 << 40
+"""No count of tokens, pages or ranks reaches this."""
 
 DEFAULT_CONTEXT = 131072
 """Context length assumed where nothing states one; it bounds a heuristic only."""
@@ -151,8 +156,8 @@ def _problem(
         draft_tokens=draft_tokens if speculative or draft_tokens else 0,
         draft_steps=read.integer("speculative_num_steps", 0, ""),
         draft_topk=read.integer("speculative_eagle_topk", 0, ""),
-        attn_dp_size=max(1, read.integer("attn_dp_size", 1, "")),
-        dcp_size=max(1, read.integer("dcp_size", 1, "")),
+        attn_dp_size=read.width("attn_dp_size"),
+        dcp_size=read.width("dcp_size"),
         disaggregation_mode=read.text("disaggregation_mode") or "null",
         replayssm_spec=bool(
             read.switch("enable_linear_replayssm_spec", "")
@@ -212,15 +217,22 @@ class _Read:
     def integer(self, name: str, default: int, why: str) -> int:
         """Return a count, *default* when unset or unknown."""
         value = self._value(name)
-        if isinstance(value, int) and not isinstance(value, bool):
+        usable = isinstance(value, int) and not isinstance(value, bool)
+        if usable and isinstance(value, int) and 0 < value < NONSENSE:
             return value
         self._missing(name, why)
         return default
 
+    def width(self, name: str) -> int:
+        """Return a parallel width, 1 when unset, unknown or no width at all."""
+        value = self.integer(name, 1, "")
+        return value if value <= WIDEST else 1
+
     def number(self, name: str, default: float, why: str) -> float:
         """Return a positive number, *default* when unset or unknown."""
         value = self._value(name)
-        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+        usable = isinstance(value, int | float) and not isinstance(value, bool)
+        if usable and isinstance(value, int | float) and 0 < value < math.inf:
             return float(value)
         self._missing(name, why)
         return default

@@ -111,7 +111,8 @@ def with_state_dtype(
         return problem
     conv = int(problem.slot_bytes * conv_share)
     recurrent = problem.slot_bytes - conv
-    return replace(problem, slot_bytes=conv + recurrent * wanted // element_bytes)
+    changed = conv + recurrent * wanted // element_bytes
+    return replace(problem, slot_bytes=max(1, changed))
 
 
 def with_kv_dtype(
@@ -121,7 +122,9 @@ def with_kv_dtype(
     wanted = ELEMENT_BYTES.get(dtype)
     if wanted is None or element_bytes is None or wanted == element_bytes:
         return problem
-    cells = tuple(cell * wanted // element_bytes for cell in problem.cells)
+    cells = tuple(
+        max(1, cell * wanted // element_bytes) if cell else 0 for cell in problem.cells
+    )
     return replace(problem, cells=cells)
 
 

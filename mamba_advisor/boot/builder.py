@@ -120,8 +120,13 @@ class BootBuilder:
                 for boot in others
                 if boot.notices or boot.ranks or boot.hybrid is not None
             ][:1]
-        found = replace(source, boots=max(self._count, len(boots)))
         boots.sort(key=lambda boot: boot.number)
+        quoted = {
+            id(boot) for before, boot in pairwise(boots) if _is_quoted(before, boot)
+        }
+        boots = [boot for boot in boots if id(boot) not in quoted]
+        count = max(self._count - len(quoted), len(boots))
+        found = replace(source, boots=count)
         return [replace(boot, source=found) for boot in boots]
 
     def _speaker(self, reading: Reading) -> str:
@@ -157,3 +162,17 @@ class BootBuilder:
                     self._aliases[speaker] = name
                 return True
         return False
+
+
+def _is_quoted(before: Boot, boot: Boot) -> bool:
+    """Return whether *boot* is no start but arguments that a request quoted.
+
+    A server that is ready goes on with batch lines; one that starts anew loads first.
+    """
+    loaded = boot.ranks or boot.summaries or boot.failure or boot.hybrid is not None
+    ran = boot.runtime is not None
+    return (
+        before.outcome == "ready"
+        and boot.outcome == "incomplete"
+        and (ran and not loaded)
+    )

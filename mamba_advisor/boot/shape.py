@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from mamba_advisor.boot.model import Boot, RankBoot
 from mamba_advisor.boot.releases import release_key
 
+WIDEST = 4096
+"""Largest parallel width that is taken for one."""
+
 
 def binding_rank(boot: Boot) -> RankBoot | None:
     """Return the rank that limits the server, None when none printed a pool.
@@ -64,7 +67,9 @@ def stages(boot: Boot) -> int:
 
 def _width(boot: Boot, name: str) -> int | None:
     value = boot.setting(name).value
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if value <= WIDEST else None
 
 
 def spread(ranks: Sequence[RankBoot]) -> dict[str, tuple[int, int]]:

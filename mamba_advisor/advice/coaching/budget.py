@@ -80,8 +80,10 @@ def no_request(situation: Situation, failure: Failure) -> Coaching:
     if situation.calibration.settled.value("max_mamba_cache_size") is not None:
         return _smallest_pin(situation, cause, reserved)
     slot = situation.calibration.slot
-    if slot is not None and situation.problem is not None:
+    budget = _probe(rank_of(situation), fraction_of(situation))
+    if situation.problem is not None:
         budget = int(situation.problem.rest_gib * GIB)
+    if slot is not None and budget is not None:
         return _more_budget(situation, cause, budget, slot.high)
     return _smallest_pin(situation, cause, reserved)
 
@@ -91,6 +93,8 @@ def _smallest_pin(situation: Situation, cause: str, reserved: object) -> Coachin
     if not isinstance(reserved, int):
         return Coaching(cause, None, RAISE)
     wanted = max(1, situation.target or 1)
+    if not pin_counts(situation.version, situation.calibration.settled.planned):
+        return Coaching(cause, None, "raise --mamba-full-memory-ratio")
     share = situation.calibration.settled.planned.attn_dp_size
     pin = (wanted * reserved + 1) * share
     prediction = Prediction(
@@ -103,8 +107,7 @@ def _smallest_pin(situation: Situation, cause: str, reserved: object) -> Coachin
     )
     reason = (
         f"{pin // share} slots per worker admit {count(wanted, 'request')} at "
-        f"{reserved} slots each, "
-        "with one to spare"
+        f"{reserved} slots each, with one to spare"
     )
     flags = ("--max-mamba-cache-size", str(pin))
     return Coaching(cause, recommendation("pin", flags, prediction, reason, pin=pin))

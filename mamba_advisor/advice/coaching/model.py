@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mamba_advisor.advice.model import Cost, Prediction, Recommendation
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.boot import binding_rank
@@ -64,7 +66,10 @@ def recommendation(
 def rank_of(situation: Situation) -> RankBoot | None:
     """Return the binding rank, else the first that printed anything."""
     ranks = situation.boot.ranks
-    return binding_rank(situation.boot) or (ranks[0] if ranks else None)
+    rank = binding_rank(situation.boot) or (ranks[0] if ranks else None)
+    if rank is not None and rank.avail_before and rank.avail_before.low <= 0:
+        return replace(rank, avail_before=None)
+    return rank
 
 
 def fraction_of(situation: Situation) -> float | None:
