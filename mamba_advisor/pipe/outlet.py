@@ -9,8 +9,8 @@ import stat
 from collections import deque
 
 ATOMIC = 4096
-"""Bytes a pipe takes in one piece (``PIPE_BUF`` on Linux), and without blocking
-when ``poll`` calls it writable."""
+"""Bytes that a pipe takes without blocking when ``poll`` calls it writable
+(``PIPE_BUF`` on Linux)."""
 
 MERGE = 64 << 10
 """Backlog pieces are merged up to this many bytes, so that short lines cost little."""
@@ -114,7 +114,7 @@ class Outlet:
             piece = self._backlog[0]
             before = self._offset
             self._offset = self._write(piece, before, len(piece))
-            if not self.alive:
+            if self.error is not None:
                 return  # the backlog went with the reader
             self.pending -= self._offset - before
             if self._offset < len(piece):
@@ -143,15 +143,11 @@ class Outlet:
     def _write(self, data: bytes | bytearray, start: int, end: int) -> int:
         """Write until the reader takes no more; return where that was."""
         while start < end:
-            if self._is_file:
-                stop = end
-            elif self._asks and not self._poll.poll(0):
-                break
-            elif (stop := start + ATOMIC) < end:
-                # Whole lines, so that another writer's cannot come into the middle.
-                stop = data.rfind(b"\n", start, stop) + 1 or stop
-            else:
-                stop = end
+            stop = end
+            if self._asks and not self._is_file:
+                if not self._poll.poll(0):
+                    break
+                stop = min(end, start + ATOMIC)
             try:
                 count = os.write(self.fd, data[start:stop])
             except BlockingIOError:

@@ -15,7 +15,7 @@ from mamba_advisor.pipe.outlet import Outlet, hold
 from mamba_advisor.pipe.signals import Signals
 from mamba_advisor.pipe.voice import Voice
 
-BLOCK = 128 << 10
+BLOCK = 256 << 10
 """Bytes of the one buffer that all input goes through."""
 
 BACKLOG = 64 << 20
@@ -35,7 +35,7 @@ IDLE_MS = 1
 SLICE_S = 0.0004
 """Time that looking at one slice may take before the input is asked again."""
 
-SLICE_BYTES = (512, 64 << 10)
+SLICE_BYTES = (512, BLOCK)
 """Smallest and largest slice."""
 
 SILENCE_S = 1.0
@@ -120,6 +120,7 @@ class _Relay:
         self._listener_error: Exception | None = None
         self._poll = select.poll()
         self._watched: set[int] = set()
+        self._state: tuple[bool, int, bool, bool] | None = None
 
     def run(self, listener: Listener, bound: int) -> RelayResult:
         """Relay, then say the last word, then wait for the readers."""
@@ -140,47 +141,52 @@ class _Relay:
 
     def _step(self) -> None:
         """Wait for what comes first, and do it; looking at bytes comes last."""
-        ready = self._wait()
-        if self._signals.fd in ready:
-            for number in self._signals.read():
-                self._obey(number)
-        if self._voice.child is not None and self._voice.child.fd in ready:
-            self._voice.collect()
-        if self._err.fd in ready:
-            self._err.drain()
-        if self._out.fd in ready:
-            self._out.drain()
-            self._note_output()
-        if self._source in ready:
-            self._read()
-        elif self._seen < self._filled and not ready:
+        self._watch()
+        ready = self._poll.poll(self._timeout_ms())
+        for fd, _ in ready:
+            if fd == self._source:
+                self._read()
+            elif fd == self._signals.fd:
+                for number in self._signals.read():
+                    self._obey(number)
+            elif fd == self._out.fd:
+                self._out.drain()
+                self._note_output()
+            elif fd == self._err.fd:
+                self._err.drain()
+            else:
+                self._voice.collect()
+        if not ready and self._seen < self._filled:
             self._look()
         if self._stop_at is not None and self._reading:
             now = time.monotonic()
             if now >= min(self._stop_at, self._silent_at):
                 self._stop_reading()
 
-    def _wait(self) -> set[int]:
-        """Return the descriptors that are ready, or none when time is up."""
-        wanted = {self._signals.fd}
-        if self._reading and self._out.pending < self._bound:
-            wanted.add(self._source)
-        if self._voice.child is not None:
-            wanted.add(self._voice.child.fd)
-        if self._err.pending:
-            wanted.add(self._err.fd)
-        if self._out.pending and not self._is_held:
-            wanted.add(self._out.fd)
-        if wanted != self._watched:
-            for fd in self._watched - wanted:
-                self._poll.unregister(fd)
-            outlets = (self._out.fd, self._err.fd)
-            for fd in wanted - self._watched:
-                self._poll.register(
-                    fd, select.POLLOUT if fd in outlets else select.POLLIN
-                )
-            self._watched = wanted
-        return {fd for fd, _ in self._poll.poll(self._timeout_ms())}
+    def _watch(self) -> None:
+        """Tell the poll object which descriptors matter now."""
+        reads = self._reading and self._out.pending < self._bound
+        child = self._voice.child.fd if self._voice.child is not None else -1
+        speaks = self._err.pending > 0
+        writes = self._out.pending > 0 and not self._is_held
+        state = reads, child, speaks, writes
+        if state == self._state:
+            return
+        self._state = state
+        wanted = {self._signals.fd: select.POLLIN}
+        if reads:
+            wanted[self._source] = select.POLLIN
+        if child >= 0:
+            wanted[child] = select.POLLIN
+        if speaks:
+            wanted[self._err.fd] = select.POLLOUT
+        if writes:
+            wanted[self._out.fd] = select.POLLOUT
+        for fd in self._watched - wanted.keys():
+            self._poll.unregister(fd)
+        for fd, events in wanted.items():
+            self._poll.register(fd, events)
+        self._watched = set(wanted)
 
     def _timeout_ms(self) -> int | None:
         if self._seen < self._filled:
