@@ -111,3 +111,30 @@ def test_terminal_gets_help() -> None:
 
     assert 2 == done.returncode
     assert "Usage: mamba-advisor" in done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    ("arguments", "full", "said"),
+    [
+        (["--help"], "stdout", "Error: No space left on device\n"),
+        (["analyze", "--help"], "stdout", "Error: No space left on device\n"),
+        (["--unknown"], "stderr", ""),
+        (["analyze", "missing.log"], "stderr", ""),
+    ],
+)
+def test_full_disk(arguments: list[str], full: str, said: str) -> None:
+    """Where help or an error cannot be written the status still says what it was."""
+    with Path("/dev/full").open("wb") as target:
+        done = subprocess.run(
+            [sys.executable, "-m", "mamba_advisor", *arguments],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=target if full == "stdout" else subprocess.PIPE,
+            stderr=target if full == "stderr" else subprocess.PIPE,
+            check=False,
+        )
+
+    assert 2 == done.returncode
+    shown = done.stderr if full == "stdout" else done.stdout
+    assert said == shown.decode()

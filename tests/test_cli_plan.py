@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mamba_advisor.cli import main
+from mamba_advisor.errors import FAILED_BOOT
 from mamba_advisor.modelconfig.published import all_published
 
 PUBLISHED = {model.name: dict(model.config) for model in all_published()}
@@ -149,3 +150,35 @@ def test_plot(config: Path) -> None:
     shown = plan(config, "--gpus", "h100", "-L", "8k", "--plot", "-")
 
     assert shown.stdout.startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("options", "headline"),
+    [
+        (("--gpu-memory", "24G"), "This launch does not boot."),
+        (("--gpu-memory", "66G"), "This launch probably does not boot."),
+        (
+            ("--gpu-memory", "80G", "--max-mamba-cache-size", "5000"),
+            "This launch does not boot.",
+        ),
+    ],
+)
+def test_launch_that_cannot_boot(
+    config: Path, options: tuple[str, ...], headline: str
+) -> None:
+    """Weights that do not fit, or a pin that takes all, give no pool below zero."""
+    shown = plan(config, "--weights", "50.05G", *options)
+
+    assert (FAILED_BOOT, "") == (shown.exit_code, shown.stderr)
+    assert headline in shown.stdout
+    assert "slots," not in shown.stdout
+
+
+def test_launch_that_cannot_boot_gets_what_boots(config: Path) -> None:
+    """With a load the least change is advised, and counts as advice."""
+    load = ("-L", "4k", "--concurrency", "8")
+    shown = plan(config, "--gpu-memory", "24G", "--weights", "50.05G", *load)
+
+    assert 0 == shown.exit_code
+    assert "This launch does not boot." in shown.stdout
+    assert "--tp-size 4" in shown.stdout

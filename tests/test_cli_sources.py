@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,12 @@ def test_nothing_found(argument: str, reason: str, folder: Path) -> None:
 
     with pytest.raises(InputError, match=reason):
         expand([argument])
+
+
+def test_folder_gives_no_device(tmp_path: Path) -> None:
+    """What lies below a folder may be a device without an end, or a pipe."""
+    (tmp_path / "a.log").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "b.log")
+    (tmp_path / "c.log").write_text("")
+
+    assert [str(tmp_path / "c.log")] == expand([str(tmp_path)])

@@ -17,6 +17,7 @@ from mamba_advisor.advice.model import (
     Lever,
     Recommendation,
     Severity,
+    Verdict,
     Workload,
 )
 from mamba_advisor.advice.predict import Case, prediction_of
@@ -25,7 +26,7 @@ from mamba_advisor.advice.settle import Settled
 from mamba_advisor.advice.situation import Situation, situation_of
 from mamba_advisor.advice.whatif import STATE_ELEMENT_BYTES
 from mamba_advisor.boot.model import Note
-from mamba_advisor.measured import Measured
+from mamba_advisor.measured import Measured, format_range
 from mamba_advisor.plan.change import Answer, Attempt
 from mamba_advisor.plan.model import Plan
 from mamba_advisor.sizing import SizingProblem, solve
@@ -52,7 +53,30 @@ def advise_plan(
     calibration = calibration_of(plan)
     situation = situation_of(calibration, workload or Workload())
     advice = advise_situation(situation, sweep=sweep, curves=curves)
-    return advice if answer is None else _answered(advice, situation, answer)
+    if answer is not None:
+        advice = _answered(advice, situation, answer)
+    why = why_no_boot(plan)
+    if not why:
+        return advice
+    kind = advice.verdict.kind if advice.recommendation else "failed"
+    may_boot = plan.high is not None and solve(plan.version, plan.high).boots
+    headline = f"This launch {'probably does' if may_boot else 'does'} not boot."
+    return replace(advice, verdict=Verdict(headline, why, kind))
+
+
+def why_no_boot(plan: Plan) -> str:
+    """Return why SGLang would refuse the planned launch, "" where it would not."""
+    if plan.problem is None or solve(plan.version, plan.problem).boots:
+        return ""
+    if plan.budget is None or plan.budget.value > 0:
+        return "What the budget leaves is too little for one of the pools."
+    fraction = "" if plan.fraction is None else f" of {plan.fraction.value:.3g}"
+    missing = Measured(-plan.budget.value, max(0, -plan.budget.high), -plan.budget.low)
+    return (
+        f"The weights leave the pools nothing: {format_range(missing)} are missing. "
+        f"A higher --mem-fraction-static than the one{fraction}, more GPUs "
+        "(--tp-size) or smaller weights make room."
+    )
 
 
 def _answered(advice: Advice, situation: Situation, answer: Answer) -> Advice:
@@ -137,6 +161,7 @@ def calibration_of(plan: Plan) -> Calibration:
     template = plan.problem or SizingProblem(0.0, 1, (1,))
     sizes = solve(plan.version, template) if plan.problem else None
     reserved = sizes.slots_per_request if sizes else None
+    boots = sizes is not None and sizes.boots
     settled = Settled(
         versions=(plan.version,),
         settings=plan.boot.settings,
@@ -150,8 +175,8 @@ def calibration_of(plan: Plan) -> Calibration:
         rank=None,
         settled=settled,
         printout=Printout(
-            sizes.max_mamba_cache_size if sizes else None,
-            sizes.kv_tokens if sizes else None,
+            sizes.max_mamba_cache_size if sizes and boots else None,
+            sizes.kv_tokens if sizes and boots else None,
             None,
         ),
         printed=Printed(None, None, None),

@@ -109,7 +109,8 @@ def _without_limit(situation: Situation) -> str:
     if printout.tokens is not None:
         parts.append(f"{printout.tokens:,} KV tokens")
     if not parts:
-        return "The log shows neither pool."
+        is_plan = situation.boot.outcome is None
+        return f"The {'plan' if is_plan else 'log'} shows neither pool."
     return f"{' and '.join(parts)}; the log does not show the limit in force."
 
 

@@ -40,6 +40,24 @@ PIPE_CLOSED = 141
 class Program(click.Group):
     """The group: loads a command when it is called, and reports errors in a line."""
 
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run; leave with the right status, too, where nothing more can be said.
+
+        Help and messages of click are written outside of `invoke`.
+        """
+        try:
+            return super().main(*args, **extra)
+        except OSError as error:
+            pending = error.__context__
+            status = getattr(pending, "exit_code", InputError.exit_code)
+            with contextlib.suppress(OSError):
+                sys.stderr.write(f"Error: {error.strerror or error}\n")
+                sys.stderr.flush()
+            for number in (1, 2):
+                # The interpreter flushes both once more when it ends.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+            sys.exit(status)
+
     def make_context(
         self,
         info_name: str | None,

@@ -11,7 +11,7 @@ from mamba_advisor.cli import values
 from mamba_advisor.cli.declared import Declared, count, declare, tokens
 from mamba_advisor.cli.options import Command, Option, advising
 from mamba_advisor.cli.show import finish
-from mamba_advisor.errors import TooLittleError
+from mamba_advisor.errors import FAILED_BOOT, TooLittleError
 
 if TYPE_CHECKING:
     from mamba_advisor.cli.call import Options
@@ -125,6 +125,8 @@ def command(
     if plan.missing:
         error = f"no memory to split is known: give {' and '.join(plan.missing)}"
     status = TooLittleError.exit_code if error else 0
+    if advice.verdict.kind == "failed":
+        status = FAILED_BOOT
     finish(ctx, [Outcome(plan.boot.source.name, advice, error, status)], options)
 
 

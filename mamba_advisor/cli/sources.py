@@ -64,8 +64,11 @@ def _logs_below(folder: str) -> Iterator[str]:
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
-            if not name.startswith(".") and re.search(LOG_NAME, name):
-                yield os.path.join(parent, name)
+            path = os.path.join(parent, name)
+            if name.startswith(".") or not re.search(LOG_NAME, name):
+                continue
+            if os.path.isfile(path):  # no device or pipe, which may never end
+                yield path
 
 
 def _natural(path: str) -> list[tuple[int, str]]:
