@@ -52,6 +52,7 @@ class EvidenceCollector:
         self._exhausted: list[int] = []
         self._readers: dict[tuple[str, ...], RowReader] = {}
         self._decoded = 0
+        self._has_begun = False
 
     def feed(self, reading: Reading) -> None:
         """Take in one reading; other events than those of a run are passed over."""
@@ -125,7 +126,7 @@ class EvidenceCollector:
                 for worker, chosen in self._by_worker(batch, kind, rows[part]):
                     worker.add_rows("decode", chosen, kind.fields, weight)
             self._decoded += len(rows)
-        self._write_diary(batch)
+        self._write_diary(batch, speakers)
 
     def _by_worker(
         self, batch: Batch, kind: Kind, rows: list[Row]
@@ -163,10 +164,9 @@ class EvidenceCollector:
             if fact == "running":
                 self._note_peak(batch, place, max(largest.values(), default=0))
 
-    def _write_diary(self, batch: Batch) -> None:
+    def _write_diary(self, batch: Batch, speakers: Mapping[bytes, str]) -> None:
         """Note times and line numbers of a batch, in the order of the log."""
         diary, rows, place = self._diary, batch.rows, batch.stamp_at
-        speakers = self._speakers(batch)
         pairs = {(n, kind.event) for n in speakers.values() for kind in batch.kinds}
         start = 0
         while start < len(rows):
@@ -183,13 +183,17 @@ class EvidenceCollector:
                 self._note_rows(batch, looked, speakers, missing)
             start = end
         if rows:
-            diary.note_line(batch.line_of(0))
+            if not self._has_begun:
+                # Later batches begin behind it.
+                self._has_begun = True
+                diary.note_line(batch.line_of(0))
             diary.note_line(batch.line_of(-1))
 
     def _speakers(self, batch: Batch) -> dict[bytes, str]:
         """Return the workers' names by the tags of the ranks that speak for them."""
         speakers = {}
-        for tag, rank in batch.ranks.items():
+        for tag in batch.tags():
+            rank = batch.ranks[tag]
             name = worker_name(rank)
             worker = self._workers.get(name)
             if worker is not None and worker.speaker == rank.tp:

@@ -22,7 +22,7 @@ from mamba_advisor.scan.sieve import Origin, Sieve
 from mamba_advisor.scan.stretch import Stretch
 from mamba_advisor.trust import START_EVENTS
 
-BLOCK = 512 << 10
+BLOCK = 1024 << 10
 """Bytes of the one buffer that everything goes through."""
 
 KEEPS_SHAPES = frozenset({*WANTED, "retract", "runtime-exhausted"})
@@ -31,7 +31,7 @@ KEEPS_SHAPES = frozenset({*WANTED, "retract", "runtime-exhausted"})
 PATIENCE = 5000
 """Lines read one by one for the sake of a line before them, at most."""
 
-COUNTED = 16 << 10
+COUNTED = 32 << 10
 """Bytes in which newlines are counted at a time."""
 
 MAX_EQUALS = 64
@@ -237,7 +237,8 @@ class Scanner:
         before = self.lines
         self._count(end)
         pattern = self._sieve.pattern
-        stretch = Stretch(self._buffer, pattern, start, end, before, self.lines)
+        lines = before, self.lines
+        stretch = Stretch(self._buffer, pattern, (start, end), lines)
         for origin, batch in batches.items():
             line_of = partial(stretch.line_of, origin)
             self._sink.take(replace(batch, line_of=line_of))

@@ -5,23 +5,34 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.scan.sieve import Origin
 
 
-@dataclass(frozen=True, slots=True)
 class Stretch:
     """A part of the buffer that rows were made of, between two newlines."""
 
-    buffer: bytearray
-    pattern: re.Pattern[bytes]
-    start: int
-    end: int
-    before: int
-    """Lines of the log up to `start`."""
+    __slots__ = ("_after", "_before", "_buffer", "_end", "_known", "_pattern", "_start")
 
-    after: int
-    """Lines of the log up to `end`."""
+    def __init__(
+        self,
+        buffer: bytearray,
+        pattern: re.Pattern[bytes],
+        newlines: tuple[int, int],
+        lines: tuple[int, int],
+    ) -> None:
+        """Remember where rows come from.
+
+        Args:
+            buffer: Valid while the rows are being taken.
+            pattern: What has found them.
+            newlines: Places of the newlines around the stretch.
+            lines: Lines of the log up to either of them.
+        """
+        self._buffer = buffer
+        self._pattern = pattern
+        self._start, self._end = newlines
+        self._before, self._after = lines
+        self._known: dict[tuple[int, int], int] = {}
 
     def line_of(self, origin: Origin, index: int) -> int:
         """Return the line number of a row of *origin*.
@@ -33,29 +44,34 @@ class Stretch:
         Raises:
             IndexError: There is no such row.
         """
-        if index < 0:
-            return self._from_end(origin, -index)
-        matches = self.pattern.finditer(self.buffer, self.start, self.end + 1)
+        key = id(origin), index
+        if key not in self._known:
+            find = self._from_end if index < 0 else self._from_start
+            self._known[key] = find(origin, abs(index))
+        return self._known[key]
+
+    def _from_start(self, origin: Origin, index: int) -> int:
+        matches = self._pattern.finditer(self._buffer, self._start, self._end + 1)
         mine = (found.start() for found in matches if _is_of(origin, found))
         for newline in islice(mine, index, None):
-            return self.before + 1 + self._newlines(self.start, newline)
+            return self._before + 1 + self._newlines(self._start, newline)
         raise IndexError(index)
 
     def _from_end(self, origin: Origin, index: int) -> int:
         """Walk back: only a few lines of noise stand between rows."""
-        newline = self.end
-        while newline > self.start:
-            newline = self.buffer.rfind(b"\n", self.start, newline)
-            found = self.pattern.match(self.buffer, newline, self.end + 1)
+        newline = self._end
+        while newline > self._start:
+            newline = self._buffer.rfind(b"\n", self._start, newline)
+            found = self._pattern.match(self._buffer, newline, self._end + 1)
             if found and _is_of(origin, found):
                 index -= 1
                 if not index:
-                    return self.after + 1 - self._newlines(newline, self.end)
+                    return self._after + 1 - self._newlines(newline, self._end)
         raise IndexError(index)
 
     def _newlines(self, start: int, end: int) -> int:
         """Return the number of newlines behind *start* up to *end*."""
-        return self.buffer.count(b"\n", start + 1, end + 1)
+        return self._buffer.count(b"\n", start + 1, end + 1)
 
 
 def _is_of(origin: Origin, found: re.Match[bytes]) -> bool:
