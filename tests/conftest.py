@@ -33,6 +33,12 @@ def golden() -> Callable[[Path, str], None]:
 
 
 @pytest.fixture(autouse=True)
+def usual_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let programs that a test starts buffer their output, as they do for users."""
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+
+
+@pytest.fixture(autouse=True)
 def no_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hide dialect plug-ins that happen to be installed where the tests run."""
     monkeypatch.setattr("mamba_advisor.catalog.entry_points", lambda *, group: ())

@@ -53,9 +53,7 @@ class Program(click.Group):
             with contextlib.suppress(OSError):
                 sys.stderr.write(f"Error: {error.strerror or error}\n")
                 sys.stderr.flush()
-            for number in (1, 2):
-                # The interpreter flushes both once more when it ends.
-                os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+            _drop_unwritten()
             sys.exit(status)
 
     def make_context(
@@ -116,16 +114,30 @@ class Program(click.Group):
         except KeyboardInterrupt:
             _leave(ctx, "interrupted", INTERRUPTED)
         except BrokenPipeError:
-            # The interpreter flushes stdout once more when it ends.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            _drop_unwritten()
             ctx.exit(PIPE_CLOSED)
         except OSError as error:
             where = f"{error.filename!r}: " if error.filename else ""
-            _leave(ctx, where + (error.strerror or str(error)), InputError.exit_code)
+            try:
+                _leave(
+                    ctx, where + (error.strerror or str(error)), InputError.exit_code
+                )
+            finally:
+                _drop_unwritten()
         except Exception as error:  # the last resort: no traceback reaches a user
             from mamba_advisor.cli.show import CRASHED, crash
 
             _leave(ctx, crash(error), CRASHED)
+
+
+def _drop_unwritten() -> None:
+    """Let nothing fail when the interpreter flushes its streams once more."""
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
 
 
 def _leave(ctx: click.Context, message: str, status: int) -> NoReturn:
