@@ -103,7 +103,7 @@ class Batch:
         return [(self.ranks[tag], rows) for tag, rows in groups.items()]
 
 
-ALL_PROMPTS = 8192
+ALL_PROMPTS = 2048
 """Prefill lines of a worker that all count; of the later ones a part is enough."""
 
 SAMPLED, SECONDS = ord("7"), 10

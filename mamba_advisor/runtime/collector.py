@@ -142,27 +142,31 @@ class EvidenceCollector:
 
     def _note_extremes(self, batch: Batch, kind: Kind, rows: list[Row]) -> None:
         """Note the largest numbers of each worker, counted or not."""
-        tags_at = batch.tags_at
-        tags_of = itemgetter(tags_at) if tags_at >= 0 else _no_tags
+        workers = [
+            self._worker(worker_name(batch.ranks[tags]))[1] for tags in batch.tags()
+        ]
         for fact in ("running", "queued"):
             if fact not in kind.fields:
                 continue
             place = kind.start + kind.fields.index(fact)
-            number_of_row = itemgetter(place)
-            largest: dict[bytes, int] = {}
             # Few of many: the same numbers come again and again.
-            for tags, text in {(tags_of(row), number_of_row(row)) for row in rows}:
-                number = int(text or 0)
-                if number > largest.get(tags, -1):
-                    largest[tags] = number
-            for tags, number in largest.items():
-                _, worker = self._worker(worker_name(batch.ranks[tags]))
-                is_running = fact == "running"
+            printed = set(map(itemgetter(place), rows))
+            largest = max((int(text or 0) for text in printed), default=0)
+            is_running = fact == "running"
+            if is_running:
+                self._note_peak(batch, place, largest)
+            known = (
+                worker.decode.peak if is_running else worker.decode.longest_queue
+                for worker in workers
+            )
+            if largest <= min(known, default=0):
+                continue
+            for worker, values in self._by_worker(batch, kind, rows):
+                at = kind.fields.index(fact)
+                number = max(int(row[at] or 0) for row in values)
                 worker.decode.note_extremes(
                     number if is_running else 0, 0 if is_running else number
                 )
-            if fact == "running":
-                self._note_peak(batch, place, max(largest.values(), default=0))
 
     def _write_diary(self, batch: Batch, speakers: Mapping[bytes, str]) -> None:
         """Note times and line numbers of a batch, in the order of the log."""
@@ -350,7 +354,3 @@ class EvidenceCollector:
 def _is_about_state(reading: Reading) -> bool:
     """Return whether a line that says a pool ran out is about the state pool."""
     return "state_slots" in reading.facts or "mamba" in reading.text.lower()
-
-
-def _no_tags(_: Row) -> bytes:
-    return b""

@@ -43,6 +43,16 @@ class Stream:
         if weight:
             self._tally.count(line, weight)
 
+    @property
+    def peak(self) -> int:
+        """Most requests that ran at once."""
+        return self._tally.peak
+
+    @property
+    def longest_queue(self) -> int:
+        """Most requests that waited."""
+        return self._tally.longest_queue
+
     def note_extremes(self, running: int, queued: int) -> None:
         """Note the largest numbers of lines, whether or not they are counted."""
         self._tally.note_extremes(running, queued)
