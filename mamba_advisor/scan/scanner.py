@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 from typing import Protocol
 
 from mamba_advisor.batch import Batch, Row
@@ -33,9 +34,6 @@ PATIENCE = 5000
 
 COUNTED = 32 << 10
 """Bytes in which newlines are counted at a time."""
-
-MAX_EQUALS = 64
-"""Equals signs of a block that are looked at one by one."""
 
 ARGUMENTS = b"server_args="
 
@@ -79,7 +77,6 @@ class Scanner:
         self._at = 0
         self._was_cut = False
         self._busy = True
-        self._many_equals = False
 
     def push(self, block: bytes | bytearray | memoryview) -> None:
         """Read the next bytes of the log."""
@@ -147,11 +144,9 @@ class Scanner:
         if self._busy:
             return self._walk(position, end)
         rows = self._sieve.pattern.findall(self._buffer, position, end + 1)
-        if not rows:
-            return end
-        if isinstance(rows[0], bytes) or any(row[-1] for row in rows):
+        if rows and (isinstance(rows[0], bytes) or any(map(_other, rows))):
             self._busy = True
-            return self._walk(position, end)
+            return position
         self._pass_on(rows, position, end)
         return end
 
@@ -267,23 +262,16 @@ class Scanner:
         """Return the newline before the next line with a server's arguments.
 
         The half line of a killed server may stand before them, so that the line
-        looks like noise.
+        looks like noise.  The lines behind it do not: where all do, it can only be
+        the last one, unless several servers speak.
 
         Returns:
             *end* where none comes before.
         """
-        buffer, found = self._buffer, position
-        # One character is found several times faster than twelve, if it is rare.
-        for _ in range(1 if self._many_equals else MAX_EQUALS):
-            found = buffer.find(b"=", found + 1, end)
-            if found < 0:
-                self._many_equals = False
-                return end
-            if buffer.endswith(ARGUMENTS, position, found + 1):
-                return buffer.rfind(b"\n", position, found)
-        self._many_equals = True
-        found = buffer.find(ARGUMENTS, max(position, found - len(ARGUMENTS)), end)
-        return end if found < 0 else buffer.rfind(b"\n", position, found)
+        if not self._busy and self._sieve.speakers < 2:  # noqa: PLR2004 - several
+            position = self._buffer.rfind(b"\n", position, end)
+        found = self._buffer.find(ARGUMENTS, position, end)
+        return end if found < 0 else self._buffer.rfind(b"\n", position, found)
 
     def _count(self, newline: int) -> None:
         """Count the lines up to the one that ends at *newline*.
@@ -316,3 +304,7 @@ def _asker(catalog: Catalog) -> Callable[[], Read]:
         return read
 
     return new_read
+
+
+_other = itemgetter(-1)
+"""The last value of a row: a line of no known shape, else empty."""
