@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from operator import itemgetter
 
 from mamba_advisor.batch import Batch, Kind, Row
@@ -172,16 +171,13 @@ class EvidenceCollector:
         """Note times and line numbers of a batch, in the order of the log."""
         diary, rows, place = self._diary, batch.rows, batch.stamp_at
         pairs = {(n, kind.event) for n in speakers.values() for kind in batch.kinds}
+        stamps = [row[place] for row in rows] if place >= 0 else [b""] * len(rows)
+        is_sorted = stamps == sorted(stamps)
         start = 0
         while start < len(rows):
-            stamp = rows[start][place] if place >= 0 else b""
-            if diary.is_over(stamp):
-                diary.turn_to(stamp)
-            end = start + 1 if diary.moment else len(rows)
-            for row in islice(rows, end, None):
-                if not row[place].startswith(diary.moment or b""):
-                    break
-                end += 1
+            if diary.is_over(stamps[start]):
+                diary.turn_to(stamps[start])
+            end = diary.end_of_moment(stamps, start, is_sorted=is_sorted)
             looked = rows[start : start + diary.take(end - start)]
             if missing := diary.missing(pairs):
                 self._note_rows(batch, looked, speakers, missing)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
+
 from mamba_advisor.runtime.clock import Clock
 from mamba_advisor.runtime.lines import Line
 from mamba_advisor.runtime.timeline import Timeline
@@ -69,6 +72,20 @@ class Diary:
         """Return whether *stamp* is outside the present moment."""
         moment = self.moment
         return stamp != moment if not moment else not stamp.startswith(moment)
+
+    def end_of_moment(
+        self, stamps: Sequence[bytes], start: int, *, is_sorted: bool
+    ) -> int:
+        """Return which of *stamps*, from *start* on, is the first of another moment."""
+        moment = self.moment or b""
+        if is_sorted:
+            return (
+                bisect_left(stamps, moment + b"\xff", start) if moment else len(stamps)
+            )
+        for at in range(start, len(stamps)):
+            if not stamps[at].startswith(moment):
+                return at
+        return len(stamps)
 
     def _digits(self, stamp: bytes) -> int:
         whole = len(stamp.replace(b",", b".").split(b".")[0])
