@@ -35,8 +35,6 @@ PATIENCE = 5000
 COUNTED = 32 << 10
 """Bytes in which newlines are counted at a time."""
 
-ARGUMENTS = b"server_args="
-
 
 class Sink(Protocol):
     """Where readings and batches go."""
@@ -128,10 +126,7 @@ class Scanner:
         if self._was_cut:
             position = self._read_line(position)
         while position < end:
-            stop = self._next_arguments(position, end)
-            position = self._sift(position, stop)
-            if position == stop < end:
-                position = self._read_line(position)
+            position = self._sift(position, end)
         self._count(end)
 
     def _sift(self, position: int, end: int) -> int:
@@ -257,21 +252,6 @@ class Scanner:
             self._sieve.ranks,
             lambda _: 0,
         )
-
-    def _next_arguments(self, position: int, end: int) -> int:
-        """Return the newline before the next line with a server's arguments.
-
-        The half line of a killed server may stand before them, so that the line
-        looks like noise.  The lines behind it do not: where all do, it can only be
-        the last one, unless several servers speak.
-
-        Returns:
-            *end* where none comes before.
-        """
-        if not self._busy and self._sieve.speakers < 2:  # noqa: PLR2004 - several
-            position = self._buffer.rfind(b"\n", position, end)
-        found = self._buffer.find(ARGUMENTS, position, end)
-        return end if found < 0 else self._buffer.rfind(b"\n", position, found)
 
     def _count(self, newline: int) -> None:
         """Count the lines up to the one that ends at *newline*.

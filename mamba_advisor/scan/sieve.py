@@ -78,11 +78,6 @@ class Sieve:
         self._compiled: dict[bytes, re.Pattern[bytes]] = {}
         self._is_stale = False
 
-    @property
-    def speakers(self) -> int:
-        """Number of speakers that have printed batch lines."""
-        return len({speaker for speaker, _ in self._spoken})
-
     def note_silent(self, line: bytes) -> bool:
         """Learn from a line without facts; return whether the pattern changed."""
         if not self._noise.note(line):
