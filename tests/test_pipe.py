@@ -110,7 +110,7 @@ def test_full_backlog_waits_and_loses_nothing(start_relay: Start) -> None:
     writer = threading.Thread(target=feed)
     writer.start()
     said = read_until(process.stderr, b"waits now")
-    was_done = done.is_set()
+    was_done = done.wait(0.5)
     assert process.stdout is not None
     out = process.stdout.read()
     writer.join()

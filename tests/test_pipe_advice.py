@@ -136,26 +136,26 @@ def test_failed_listener_is_said_once(start_relay: Start) -> None:
 
 
 def test_advice_is_not_broken_by_lines(start_relay: Start) -> None:
-    """With both streams in one pipe, a long advice comes out in one piece."""
+    """With both streams in one slow pipe, a long advice comes out in one piece."""
     source, sink = os.pipe()
     render = "lambda: b'<' + b'a' * 300_000 + b'>'"
     process = start_relay(ON_READY.replace("RENDER", render), stdout=sink, stderr=sink)
     os.close(sink)
-    for number in range(200):
-        put(process, f"line {number}\n".encode())
+    lines = [f"line {number}\n".encode() for number in range(300)]
+    got = b""
+    for line in lines:
+        put(process, line)
         time.sleep(0.001)
+        got += os.read(source, 2000)
     assert process.stdin is not None
     process.stdin.close()
-
-    got = b""
     while part := os.read(source, 1 << 16):
         got += part
     os.close(source)
 
-    start = got.index(b"<")
-    lines = b"".join(f"line {number}\n".encode() for number in range(200))
-    assert b"a" * 300_000 == got[start + 1 : got.index(b">")]
-    assert lines == got[:start] + got[got.index(b">") + 1 :]
+    start, end = got.index(b"<"), got.index(b">")
+    assert b"a" * 300_000 == got[start + 1 : end]
+    assert b"".join(lines) == got[:start] + got[end + 1 :]
 
 
 def test_slow_feeding_is_cut_into_slices(start_relay: Start) -> None:

@@ -186,18 +186,55 @@ def test_long_run_is_counted_in_part() -> None:
     )
 
 
+def pool_is_full(tags: str) -> bytes:
+    """Return a retraction line of a rank, with colours around its prefix."""
+    return (
+        f"\x1b[32m[2026-03-16 03:59:59 {tags}] \x1b[0mKV cache pool is full. Retract"
+        " requests. #retracted_reqs: 1, #new_tokens_gained: 9, #new_token_ratio:"
+        " 0.5000 -> 0.8000\n"
+    ).encode()
+
+
 def test_message_of_a_repeating_rank_is_kept() -> None:
     """Batch lines of TP1 repeat those of TP0; its retractions are lines of their own.
 
     With colours, a digit stands right behind the prefix.
     """
-    mix = MAKER.Mix(
-        ("TP0", "TP1"), copies=True, access=0, wrap="colour", variants={"retract"}
-    )
-    data = made(mix, 2_000_000, seed=9)
+    mix = MAKER.Mix(("TP0", "TP1"), copies=True, access=0, wrap="colour")
+    data = made(mix, 100_000, seed=9) + pool_is_full("TP1")
+    boots, _ = by_block([data])
+    runtime = boots[-1].runtime
+    assert runtime is not None
 
-    assert b"TP1] \x1b[0mKV cache pool is full" in data[100_000:]
-    assert by_line(data) == by_block([data])
+    assert 1 == runtime.total.retractions
+    assert by_line(data)[0] == boots
+
+
+def test_rank_that_repeated_another_may_speak_for_itself() -> None:
+    """What was learned of a server's ranks does not hold for the next server."""
+    first = made(MAKER.Mix(("TP0", "TP1"), copies=True), 60_000, seed=1)
+    second = made(MAKER.Mix(("TP1",)), 60_000, seed=2)
+    boots, _ = by_block([first + second])
+    runtime = boots[-1].runtime
+    assert runtime is not None
+
+    assert 20 < runtime.total.samples
+    assert by_line(first + second)[0] == boots
+
+
+def test_prefill_lines_alone_after_the_warm_up() -> None:
+    """Decode lines of the warm-up do not make later prefill lines matter less."""
+    lines = made(MAKER.MIXES["one"], 60_000, seed=3).splitlines(keepends=True)
+    ready = [line for line in lines if b"fired up" in line]
+    prefill = [line for line in lines if b"Prefill batch" in line]
+    warm_up = [line for line in lines if line not in ready]
+    data = b"".join([*warm_up, *ready, *prefill])
+    boots, _ = by_block([data])
+    runtime = boots[-1].runtime
+    assert runtime is not None
+
+    assert 20 < runtime.total.running.max
+    assert by_line(data)[0] == boots
 
 
 def test_quoted_batch_line_does_not_silence_a_rank() -> None:
@@ -209,7 +246,7 @@ def test_quoted_batch_line_does_not_silence_a_rank() -> None:
 
 
 def test_boot_behind_half_a_line_is_found() -> None:
-    """A killed server's half line, which looks like noise, hides no server start."""
+    """A killed server's half line before the arguments hides no server start."""
     data = made(MAKER.MIXES["one"], 60_000, seed=3)
     half = b'[2026-03-16 03:10:00] INFO:     10.0.0.1:4444 - "POS'
     again = made(MAKER.MIXES["one"], 1, seed=4)

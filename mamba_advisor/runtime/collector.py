@@ -13,7 +13,7 @@ from mamba_advisor.runtime.model import Evidence
 from mamba_advisor.runtime.stream import parts_of, weight_of
 from mamba_advisor.runtime.summary import summarise
 from mamba_advisor.runtime.verdict import DECODE_LINES, Events, Limits, Wording
-from mamba_advisor.runtime.worker import Worker, worker_name
+from mamba_advisor.runtime.worker import Worker, largest_of, worker_name
 
 MAX_WORKERS = 256
 """Workers told apart; more (a broken tag) share one sum."""
@@ -161,8 +161,7 @@ class EvidenceCollector:
             if largest <= min(known, default=0):
                 continue
             for worker, values in self._by_worker(batch, kind, rows):
-                at = kind.fields.index(fact)
-                number = max(int(row[at] or 0) for row in values)
+                number = largest_of(values, kind.fields, fact)
                 worker.decode.note_extremes(
                     number if is_running else 0, 0 if is_running else number
                 )

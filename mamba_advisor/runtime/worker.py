@@ -98,6 +98,10 @@ class Worker:
         self.new_tokens += _sum(rows, fields, "new_tokens") * weight
         self.cached_tokens += _sum(rows, fields, "cached_tokens") * weight
         if "running" in fields:
+            running, queued = (
+                largest_of(rows, fields, n) for n in ("running", "queued")
+            )
+            self.prefill.note_extremes(running, queued)
             self.prefill.add_rows(rows, fields, weight)
 
     def weigh_prompts(
@@ -158,3 +162,11 @@ def _sum(rows: Sequence[Row], fields: tuple[str, ...], name: str) -> int:
         return 0
     place = fields.index(name)
     return sum(int(row[place] or 0) for row in rows)
+
+
+def largest_of(rows: Sequence[Row], fields: tuple[str, ...], name: str) -> int:
+    """Return the largest of the counts *name* in *rows*."""
+    if name not in fields:
+        return 0
+    place = fields.index(name)
+    return max((int(row[place] or 0) for row in rows), default=0)
