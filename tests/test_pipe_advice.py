@@ -141,12 +141,16 @@ def test_advice_is_not_broken_by_lines(start_relay: Start) -> None:
     render = "lambda: b'<' + b'a' * 300_000 + b'>'"
     process = start_relay(ON_READY.replace("RENDER", render), stdout=sink, stderr=sink)
     os.close(sink)
-    lines = [f"line {number}\n".encode() for number in range(300)]
+    put(process, b"ready\n")
     got = b""
-    for line in lines:
-        put(process, line)
-        time.sleep(0.001)
-        got += os.read(source, 2000)
+    while b"<a" not in got:
+        got += os.read(source, 1000)
+    time.sleep(0.1)
+    # The pipe is full of advice.  Now there is room, and a line, at the same moment.
+    process.send_signal(signal.SIGSTOP)
+    put(process, b"line\n" * 100)
+    got += os.read(source, 40_000)
+    process.send_signal(signal.SIGCONT)
     assert process.stdin is not None
     process.stdin.close()
     while part := os.read(source, 1 << 16):
@@ -155,7 +159,7 @@ def test_advice_is_not_broken_by_lines(start_relay: Start) -> None:
 
     start, end = got.index(b"<"), got.index(b">")
     assert b"a" * 300_000 == got[start + 1 : end]
-    assert b"".join(lines) == got[:start] + got[end + 1 :]
+    assert b"ready\n" + b"line\n" * 100 == got[:start] + got[end + 1 :]
 
 
 def test_slow_feeding_is_cut_into_slices(start_relay: Start) -> None:
