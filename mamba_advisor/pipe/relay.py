@@ -15,7 +15,7 @@ from mamba_advisor.pipe.outlet import Outlet, hold
 from mamba_advisor.pipe.signals import Signals
 from mamba_advisor.pipe.voice import Voice
 
-BLOCK = 256 << 10
+BLOCK = 512 << 10
 """Bytes of the one buffer that all input goes through."""
 
 BACKLOG = 64 << 20
@@ -29,10 +29,11 @@ NEWLINE = 0x0A
 PIPE_BYTES = 1 << 20
 """Wanted capacity of the input pipe: some 5000 lines, enough for our pauses."""
 
-IDLE_MS = 1
-"""Silence after which the bytes passed on are looked at."""
+IDLE_MS = 20
+"""Silence after which the bytes passed on are looked at: a few lines at a time cost
+little more than one."""
 
-SLICE_S = 0.0004
+SLICE_S = 0.001
 """Time that looking at one slice may take before the input is asked again."""
 
 SLICE_BYTES = (512, BLOCK)
@@ -130,8 +131,7 @@ class _Relay:
         self._note_output()
         while self._reading:
             self._step()
-        while self._seen < self._filled:
-            self._look()
+        self._look_at_all()
         self._ask(Moment.ENDED)
         while self._busy:
             if self._leave_at is not None and time.monotonic() >= self._leave_at:
@@ -229,7 +229,12 @@ class _Relay:
         self._voice.at_line_start = self._buffer[end - 1] == NEWLINE
         self._note_output()
         self._silent_at = time.monotonic() + SILENCE_S if self._stop_at else 0.0
-        while self._filled > BLOCK - ROOM:
+        if self._filled > BLOCK - ROOM:
+            self._look_at_all()
+
+    def _look_at_all(self) -> None:
+        """Show the listener everything that has been passed on."""
+        while self._seen < self._filled:
             self._look()
 
     def _look(self) -> None:
@@ -247,7 +252,7 @@ class _Relay:
             low, high = SLICE_BYTES
             if took > SLICE_S:
                 self._slice = max(low, self._slice // 2)
-            elif took < SLICE_S / 4 and self._seen - start == self._slice:
+            elif took < SLICE_S / 2 and self._seen - start == self._slice:
                 self._slice = min(high, self._slice * 2)
         if self._seen == self._filled:
             self._seen = self._filled = 0
@@ -287,6 +292,7 @@ class _Relay:
     def _obey(self, number: int) -> None:
         """Do what the signal *number* asks for."""
         if number == signal.SIGUSR1:
+            self._look_at_all()
             self._ask(Moment.ASKED)
         elif number == signal.SIGINT:
             self._signal = self._signal or number
