@@ -8,12 +8,12 @@ from mamba_advisor.batch import Row
 from mamba_advisor.runtime.lines import Line, RowReader
 from mamba_advisor.runtime.tally import Tally
 
-COUNTED_ALL, COUNTED_EVERY = 8192, 11
+COUNTED_ALL, COUNTED_EVERY = 8192, 17
 """Decode lines at the start of a run that are all counted; from then on every
-eleventh is, for eleven, in the order of the log.
+seventeenth is, for seventeen, in the order of the log.
 
 Neighbouring lines differ little: requests live for many of them.  Workers take turns,
-and eleven is no multiple of their number, so that all of them are counted.
+and seventeen is no multiple of their number, so that all of them are counted.
 """
 
 WAITING = 64

@@ -41,8 +41,8 @@ BRIEF = frozenset({"new_tokens", "cached_tokens"})
 MAX_LINE = 1000
 """Bytes of a line that a shape is made of; longer ones are read one by one."""
 
-TELLING = 8
-"""Letters that tell a message from others."""
+TELLING = 9
+"""Letters that tell a batch line from other messages, "Decode out of memory" too."""
 
 MAX_TOKENS = 64
 """Numbers in such a line."""
@@ -87,7 +87,7 @@ class Shape:
     """What stands between time and tags."""
 
     opening: bytes
-    """What stands behind the tags, up to the first number behind enough text."""
+    """The start of what stands behind the tags: enough to tell the message."""
 
 
 class _UnclearError(Exception):
@@ -174,8 +174,11 @@ class _Learner:
         brief = b""
         if len(short) == len(BRIEF):
             brief = self._expression(others, edge, short[-1].end, groups=True)
-        spoken = (p.start for p in pieces if _letters(line[edge : p.start]) >= TELLING)
-        first = next(spoken, len(line))
+        told = next(
+            (at for at in range(edge, len(line)) if _letters(line[edge:at]) >= TELLING),
+            len(line),
+        )
+        told = max([told, *(p.end for p in pieces if p.start < told < p.end)])
         time = stamp or clock
         middle = time.end if time else (tags.start if tags else edge)
         return Shape(
@@ -190,7 +193,7 @@ class _Learner:
             self._expression(pieces, 0, middle, groups=False),
             self._expression(sparse, 0, middle, groups=False) if stamp else b"",
             re.escape(line[middle : tags.start if tags else middle]),
-            self._expression(pieces, edge, first, groups=False),
+            self._expression(pieces, edge, told, groups=False),
         )
 
     def _find(self, text: str, get: Callable[[Reading], str]) -> _Piece | None:
