@@ -97,6 +97,12 @@ NUMBERS = (
 )
 """What a number may be replaced with."""
 
+JUNK: tuple[Any, ...] = (
+    *(None, True, -1, 0, 1, 3, 10**30, 1e308, 0.5, math.nan, "", "x", "8", [], {}),
+    *([0], ["full_attention"], [None] * 50, {"a": {}}, ["linear_attention"] * 4000),
+)
+"""Values that a key of a ``config.json`` may have."""
+
 WORDS = ("analyze", "plan", "compare", "parsers", "list", "check", "-", "nowhere.log")
 OPTIONS = (
     *("-L", "--input-len", "--output-len", "-c", "--sessions", "--strategy"),
@@ -108,7 +114,7 @@ OPTIONS = (
 )
 FLAGS = (
     *("--radix-cache", "--no-radix-cache", "--overlap", "--no-overlap", "--replayssm"),
-    *("--skip-decode-lock", "--explain", "--sweep", "-q", "--version", "-h", "--debug"),
+    *("--skip-decode-lock", "--explain", "--sweep", "-q", "--version", "-h"),
 )
 VALUES = (
     *("8k", "128K", "1M", "0", "-1", "1e9", "", "nan", "80G", "80GiB", "inf", "auto"),
@@ -138,7 +144,7 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
     """Return *data* with a few things changed."""
     for _ in range(rng.choice((1, 1, 2, 4, 16))):
         at = rng.randrange(len(data) + 1)
-        match rng.randrange(9):
+        match rng.randrange(10):
             case 0:  # a byte
                 data = data[:at] + bytes([rng.randrange(256)]) + data[at + 1 :]
             case 1:  # a stretch lost
@@ -162,7 +168,16 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
                 one = rng.randrange(len(lines))
                 lines[one : one + 1] = lines[one : one + 1] * rng.choice((0, 2, 3))
                 data = b"\n".join(lines)
-            case 7:  # a line broken in two
+            case 7:  # all numbers of a line
+                lines = data.split(b"\n")
+                one = rng.randrange(len(lines))
+                lines[one] = re.sub(
+                    rb"(?<=[=:] )\d+(?:\.\d+)?|(?<==)\d+(?:\.\d+)?",
+                    lambda _: rng.choice(NUMBERS),
+                    lines[one],
+                )
+                data = b"\n".join(lines)
+            case 8:  # a line broken in two
                 data = data[:at] + b"\n" + data[at:]
             case _:  # another log's lines
                 other_log = rng.choice(corpus(".log"))
@@ -241,11 +256,17 @@ def fuzz_dialect(rng: random.Random) -> None:
 
 def fuzz_config(rng: random.Random) -> None:
     """Derive byte constants from a broken ``config.json``."""
-    data = mutate(rng.choice(corpus("config.json")), rng)
+    data = rng.choice(corpus("config.json"))
     try:
-        config = json.loads(data)
+        config = json.loads(mutate(data, rng) if rng.random() < 0.3 else data)
     except (ValueError, RecursionError):
         return
+    inner = config if isinstance(config, dict) else {}
+    for _ in range(rng.randrange(4)):
+        tables = [inner, *(v for v in inner.values() if isinstance(v, dict))]
+        table = rng.choice(tables)
+        if table:
+            table[rng.choice(sorted(table))] = rng.choice(JUNK)
     model_bytes(config, tp_size=rng.choice((1, 2, 3, 8)), pp_size=rng.choice((1, 2, 3)))
 
 
