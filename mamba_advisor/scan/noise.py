@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from mamba_advisor.scan.shape import CLOCK, any_time
+from mamba_advisor.scan.shape import CLOCK, passed_time
 
 ENOUGH = 48
 """Lines with the same head that have said nothing before it counts as noise."""
@@ -150,7 +150,7 @@ def _lead(text: bytes) -> bytes:
     parts, position = list[bytes](), 0
     for clock in CLOCK.finditer(text):
         parts.append(_generalise(text[position : clock.start()]))
-        parts.append(any_time(clock.group()))
+        parts.append(passed_time(clock.group()))
         position = clock.end()
     parts.append(_generalise(text[position:]))
     return b"".join(parts)
