@@ -7,9 +7,7 @@ answer is the one that reading line by line gives.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
 from typing import Protocol
@@ -35,9 +33,6 @@ PATIENCE = 5000
 
 COUNTED = 64 << 10
 """Bytes in which newlines are counted at a time."""
-
-GARBAGE = 100_000
-"""Objects made and kept between two searches for garbage, some 10 MB of them."""
 
 
 class Sink(Protocol):
@@ -270,24 +265,9 @@ class Scanner:
 
 def scan(log: RawLog, scanner: Scanner) -> None:
     """Read all of *log*."""
-    with few_collections():
-        while count := log.readinto(scanner.room()):
-            scanner.filled(count)
-        scanner.finish()
-
-
-@contextmanager
-def few_collections() -> Iterator[None]:
-    """Have garbage collected after `GARBAGE` new objects only.
-
-    Rows hold no cycles, and looking for some takes a tenth of the time of a scan.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(GARBAGE, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
+    while count := log.readinto(scanner.room()):
+        scanner.filled(count)
+    scanner.finish()
 
 
 def _asker(catalog: Catalog) -> Callable[[], Read]:
