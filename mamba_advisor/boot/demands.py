@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from mamba_advisor.boot.model import Boot
 from mamba_advisor.errors import NotHybridError, TooLittleError
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 
 FOREIGN = (
     ("vLLM", re.compile(r"\bvllm\b|# GPU blocks:|EngineCore", re.IGNORECASE)),
@@ -29,8 +29,7 @@ state fewer.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Glimpse:
+class Glimpse(Record):
     """What an input looks like, whether or not a boot is in it."""
 
     name: str
