@@ -14,7 +14,7 @@ from dataclasses import MISSING, Field, FrozenInstanceError, field
 from inspect import get_annotations
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
-COMPILE_AFTER = 32
+COMPILED = 32
 """Instances of a class from which on its constructor is worth compiling."""
 
 
@@ -28,10 +28,9 @@ class _Shape:
         self.checks = hasattr(cls, "__post_init__")
         self.defaults: dict[str, Any] = {}
         self.factories: dict[str, Callable[[], Any]] = {}
+        notes = vars(cls).get("__annotations__") or get_annotations(cls)
         self.names = [
-            name
-            for name, note in get_annotations(cls).items()
-            if not note.startswith("ClassVar[")
+            name for name, note in notes.items() if "ClassVar[" not in str(note)
         ]
         self.known = frozenset(self.names)
         for name in self.names:
@@ -117,25 +116,20 @@ class Record:
             cls = type(self)
             shape = _shape(cls)
             shape.made += 1
-            values = shape.defaults | dict(zip(shape.names, args, strict=False))
-            values.update(given)
+            passed = dict(zip(shape.names, args, strict=False)) | given
+            values = shape.defaults | passed
             for name, factory in shape.factories.items():
-                if name not in values:
+                if name not in passed:
                     values[name] = factory()
-            twice = not given.keys().isdisjoint(shape.names[: len(args)])
-            if (
-                shape.made > COMPILE_AFTER
-                or values.keys() != shape.known
-                or len(args) > len(shape.names)
-                or twice
-            ):
+            fits = values.keys() == shape.known
+            if fits and len(passed) == len(args) + len(given) and shape.made < COMPILED:
+                self.__dict__.update(values)
+                if shape.checks:
+                    self.__post_init__()
+            else:
                 # Where arguments do not fit, it raises what Python raises.
                 cls.__init__ = shape.constructor()
                 cls.__init__(self, *args, **given)
-                return
-            self.__dict__.update(values)
-            if shape.checks:
-                self.__post_init__()
 
     def items(self) -> Iterator[tuple[str, Any]]:
         """Yield name and value of every field, in their order."""

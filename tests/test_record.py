@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from mamba_advisor.record import COMPILE_AFTER, Record
+from mamba_advisor.record import COMPILED, Record
 
 
 class Cheap(Record):
@@ -174,7 +174,7 @@ def test_not_frozen() -> None:
 
 def test_compiled_constructor() -> None:
     """After some instances the constructor is compiled, and does the same."""
-    made = [Compiled(1, missing=[number]) for number in range(2 * COMPILE_AFTER)]
+    made = [Compiled(1, missing=[number]) for number in range(2 * COMPILED)]
 
     assert "__init__" in vars(Compiled)
     assert [Compiled(1, "two", [number]) for number in range(len(made))] == made
