@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping
 from enum import IntEnum
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mamba_advisor.advice.model import Advice, Interval
 from mamba_advisor.boot.model import Boot
+from mamba_advisor.record import Record
 from mamba_advisor.runtime.model import Evidence, WorkerEvidence
 
 if TYPE_CHECKING:
@@ -177,15 +177,10 @@ def _plain(value: object) -> Any:
         return value
     if isinstance(value, float | Interval):
         return _finite(value)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
-    assert dataclasses.is_dataclass(value)
-    return {
-        field.name: _plain(getattr(value, field.name))
-        for field in dataclasses.fields(value)
-    }
+    assert isinstance(value, Record | Mapping)
+    return {str(name): _plain(item) for name, item in value.items()}
 
 
 def _finite(value: float | Interval) -> Any:
@@ -194,4 +189,4 @@ def _finite(value: float | Interval) -> Any:
         return value if math.isfinite(value) else None
     if not all(map(math.isfinite, (value.value, value.low, value.high))):
         return None
-    return dataclasses.asdict(value) | {"lines": list(value.lines)}
+    return dict(value.items()) | {"lines": list(value.lines)}

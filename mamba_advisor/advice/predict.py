@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from mamba_advisor.advice.model import Binding, Limits, Prediction
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.sizing import PoolSizes, SizingProblem, solve
 from mamba_advisor.sizing.forward import pools_with_slots
 from mamba_advisor.sizing.rules import settle
@@ -102,8 +102,7 @@ def _failing_pool(sizes: PoolSizes) -> Binding:
     return "kv" if sizes.error in kv else "state"
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Record):
     """One possible truth behind a log."""
 
     version: str

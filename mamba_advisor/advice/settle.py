@@ -10,7 +10,7 @@ from mamba_advisor.advice.lattice import GDN, KDA
 from mamba_advisor.advice.options import Overrides
 from mamba_advisor.boot.model import Boot, Setting
 from mamba_advisor.boot.shape import WIDEST
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.releases import KNOWN_RELEASES, parse_release
 from mamba_advisor.sizing.strategy import buffer_support, resolve_auto
@@ -34,8 +34,7 @@ NOT_SPECULATION = (None, "", "NONE")
 """Values of ``speculative_algorithm`` that mean none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(Record):
     """The arguments of one boot, and how each is known."""
 
     versions: tuple[str, ...]

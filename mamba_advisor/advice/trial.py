@@ -20,8 +20,8 @@ from mamba_advisor.advice.reserve import Printout
 from mamba_advisor.advice.rings import CACHE_LEN, printed_ring, ring_bytes_of
 from mamba_advisor.advice.settle import Settled
 from mamba_advisor.boot.model import Boot, RankBoot
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import Record
 from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.limits import HEURISTIC_LOW
 from mamba_advisor.sizing.rules import rules_of
@@ -33,8 +33,7 @@ EXACT, CONSISTENT, DIFFERS = 3, 2, 1
 """How well a trial fits: to the integer, inside its interval, not at all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(Record):
     """Exact figures of one possible truth, in bytes."""
 
     slot: int
@@ -65,8 +64,7 @@ class Figures:
         return (self.rest_low + self.rest_high) / 2 / GIB
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Record):
     """One way to understand the boot, and how well it fits."""
 
     score: int
@@ -83,8 +81,7 @@ class Trial:
     predicted: Printout
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Record):
     """What one boot printed, for all its trials."""
 
     boot: Boot

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from mamba_advisor.errors import FactError
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.budget import allocated_unbudgeted
 from mamba_advisor.sizing.forward import solve
 from mamba_advisor.sizing.inverse import (
@@ -49,8 +49,7 @@ PINS_PAY_DRAFTS: Eras[bool] = (("0.5.4", True), ("0.5.7", False), ("0.5.8", True
 """First release -> whether the budget pays for draft states beside a pin."""
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(Record):
     """A setting, and what it gives."""
 
     flag: Literal["ratio", "pin"]
@@ -93,8 +92,7 @@ class Split:
         return self.limits.binding(self.kv_limit)
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(Record):
     """One problem and its goal, looked at through both flags."""
 
     version: str

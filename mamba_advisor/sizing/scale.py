@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.forward import pools_with_slots
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.rules import Rules, settle
@@ -17,8 +17,7 @@ from mamba_advisor.sizing.split import kv_gib
 from mamba_advisor.sizing.terms import GIB, Terms
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Record):
     """Pools that serve equally many requests."""
 
     first: int
@@ -31,8 +30,7 @@ class Span:
     """What each of them carries at least; 0: none carries one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Record):
     """One problem, with K left open."""
 
     rules: Rules
