@@ -234,8 +234,10 @@ class EvidenceCollector:
                 reader = self._readers[kind.fields] = RowReader(kind.fields)
             self._diary.note_decode(stamp, reader.line(values))
         else:
-            texts = dict(zip(kind.fields, values, strict=True))
-            new, cached = (int(texts.get(fact) or 0) for fact in PROMPTS)
+            new, cached = (
+                int(values[kind.fields.index(fact)] or 0) if fact in kind.fields else 0
+                for fact in PROMPTS
+            )
             self._diary.note_prefill(stamp, new, cached)
 
     def _note_peak(self, batch: Batch, place: int, peak: int) -> None:

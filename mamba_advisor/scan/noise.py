@@ -103,7 +103,11 @@ def _cut(line: bytes) -> _Cut | None:
     for clock in CLOCK.finditer(line, 0, LOOK_AT):
         edge = clock.end()
         if end := _END.match(line, edge):
-            return _Cut(edge, end.end(), _stop(line, end.end(), LITERAL))
+            start = end.end()
+            if line.startswith(ACCESS, start):
+                # The plain reader asks no more of them either.
+                return _Cut(edge, start, start + len(ACCESS))
+            return _Cut(edge, start, _stop(line, start, LITERAL))
     if not edge:
         return None
     # Another format, which may name modules and places at length: the message is

@@ -22,7 +22,7 @@ from mamba_advisor.scan.sieve import Origin, Sieve
 from mamba_advisor.scan.stretch import Stretch
 from mamba_advisor.trust import START_EVENTS
 
-BLOCK = 1024 << 10
+BLOCK = 2048 << 10
 """Bytes of the one buffer that everything goes through."""
 
 KEEPS_SHAPES = frozenset({*WANTED, "retract", "runtime-exhausted"})
@@ -227,7 +227,8 @@ class Scanner:
         self._count(end)
         pattern = self._sieve.pattern
         lines = before, self.lines
-        stretch = Stretch(self._buffer, pattern, (start, end), lines)
+        is_only = len(origins) == 1
+        stretch = Stretch(self._buffer, pattern, (start, end), lines, is_only=is_only)
         for origin, batch in batches.items():
             batch.line_of = partial(stretch.line_of, origin)
             self._sink.take(batch)
