@@ -95,9 +95,9 @@ class EvidenceCollector:
             return
         if event == "prefill":
             new, cached = (number_of(reading.facts, fact) or 0 for fact in PROMPTS)
-            diary.note_prefill(stamp, new, cached)
+            diary.slice_from(stamp).add_prefill(new, cached)
         elif line is not None:
-            diary.note_decode(stamp, line)
+            diary.slice_from(stamp).add_decode(line)
 
     def feed_batch(self, batch: Batch) -> None:
         """Take in many batch lines that a fast scan has matched.
@@ -221,24 +221,25 @@ class EvidenceCollector:
                 first = {printed[at]: at for at in reversed(looked) if marks[at]}
                 firsts += [(at, kind) for at in first.values()]
         firsts.sort(key=itemgetter(0))
+        rows: dict[int, list[Row]] = {kind.start: [] for kind in batch.kinds}
         for at, kind in firsts:
             if self._diary.is_new(speakers[printed[at]], kind.event):
-                self._note_row(batch, kind, batch.rows[at])
+                rows[kind.start].append(batch.rows[at][kind.part])
+        stamp = batch.printed_stamps()[looked.start]
+        for kind in batch.kinds:
+            if values := rows[kind.start]:
+                self._note_rows_of(kind, stamp, values)
 
-    def _note_row(self, batch: Batch, kind: Kind, row: Row) -> None:
-        stamp = row[batch.stamp_at] if batch.stamp_at >= 0 else b""
-        values = row[kind.part]
+    def _note_rows_of(self, kind: Kind, stamp: bytes, values: list[Row]) -> None:
+        """Put the values of rows of one kind and moment on the timeline."""
+        at = self._diary.slice_from(stamp)
+        reader = self._readers.get(kind.fields)
+        if reader is None:
+            reader = self._readers[kind.fields] = RowReader(kind.fields)
         if kind.event == "decode":
-            reader = self._readers.get(kind.fields)
-            if reader is None:
-                reader = self._readers[kind.fields] = RowReader(kind.fields)
-            self._diary.note_decode(stamp, reader.line(values))
+            at.add_decodes(*reader.usage(values))
         else:
-            new, cached = (
-                int(values[kind.fields.index(fact)] or 0) if fact in kind.fields else 0
-                for fact in PROMPTS
-            )
-            self._diary.note_prefill(stamp, new, cached)
+            at.add_prefill(*(sum(reader.numbers(values, fact)) for fact in PROMPTS))
 
     def _note_peak(self, batch: Batch, place: int, peak: int) -> None:
         """Note the first line with *peak* running requests, if that is the most yet."""

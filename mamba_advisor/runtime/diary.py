@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from mamba_advisor.runtime.clock import Clock
-from mamba_advisor.runtime.lines import Line
 from mamba_advisor.runtime.timeline import Slice, Timeline
 
 TENS_FROM_S = 16
@@ -116,18 +115,11 @@ class Diary:
         self._noted.add(key)
         return True
 
-    def note_decode(self, stamp: bytes, line: Line) -> None:
-        """Put a decode line on the timeline."""
-        (self._slice or self._begin_slice(stamp)).add_decode(line)
-
-    def note_prefill(self, stamp: bytes, new: int, cached: int) -> None:
-        """Put a prefill line's prompt tokens on the timeline."""
-        (self._slice or self._begin_slice(stamp)).add_prefill(new, cached)
-
-    def _begin_slice(self, stamp: bytes) -> Slice:
-        """Return the slice of the present moment."""
-        text = stamp.decode("ascii", "replace")
-        self._slice = self.timeline.slice_at(self.second, text)
+    def slice_from(self, stamp: bytes) -> Slice:
+        """Return where lines of this moment go, the first of them from *stamp*."""
+        if self._slice is None:
+            text = stamp.decode("ascii", "replace")
+            self._slice = self.timeline.slice_at(self.second, text)
         return self._slice
 
     def note_line(self, number: int, running: int = 0) -> None:

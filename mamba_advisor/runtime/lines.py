@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from operator import itemgetter
 from typing import NamedTuple
 
 from mamba_advisor.facts import Value
@@ -90,37 +89,44 @@ class _Converted(dict[bytes, "int | None"]):
 class RowReader:
     """Turns rows of matched bytes of one shape into lines."""
 
-    __slots__ = ("_pick", "_places", "counts", "percents")
+    __slots__ = ("_fields", "_places", "counts", "percents")
 
     def __init__(self, fields: Sequence[str]) -> None:
         """Make a reader for rows whose places state *fields*, in this order."""
+        self._fields = fields
         self._places = tuple(
             fields.index(name) if name in fields else None for name in FACTS
         )
-        # What is not stated stands behind the last value.
-        stated = (len(fields) if at is None else at for at in self._places)
-        self._pick = itemgetter(*stated)
         self.counts = _Converted(int)
         """Printed count -> its value, None for none."""
 
         self.percents = _Converted(lambda text: percent_of(float(text)))
         """Printed usage -> percent, None for none."""
 
-    def line(self, row: Sequence[bytes]) -> Line:
-        """Return *row* as a line; empty values are not stated.
+    def numbers(self, rows: Sequence[Sequence[bytes]], fact: str) -> list[int]:
+        """Return the count *fact* of each row, 0 where a row does not state it.
 
         Raises:
             ValueError: A value is no number.
         """
-        running, queued, kv, state, slots, tokens = self._pick((*row, b""))
+        if fact not in self._fields:
+            return [0] * len(rows)
+        place = self._fields.index(fact)
+        return [int(row[place] or 0) for row in rows]
+
+    def usage(self, rows: Sequence[Sequence[bytes]]) -> tuple[list[int], ...]:
+        """Return what rows say about the pools, for `Slice.add_decodes`.
+
+        Raises:
+            ValueError: A value is no number.
+        """
+        running, queued, kv, state, _, _ = self.columns(rows)
         counts, percents = self.counts, self.percents
-        return Line(
-            counts[running] or 0,
-            counts[queued] or 0,
-            percents[kv],
-            percents[state],
-            counts[slots],
-            int(tokens) if tokens else None,
+        return (
+            [counts[text] or 0 for text in running],
+            [counts[text] or 0 for text in queued],
+            [number for text in kv if (number := percents[text]) is not None],
+            [number for text in state if (number := percents[text]) is not None],
         )
 
     def columns(self, rows: Sequence[Sequence[bytes]]) -> list[Sequence[bytes]]:

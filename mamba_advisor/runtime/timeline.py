@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mamba_advisor.record import Record
 from mamba_advisor.runtime.lines import Line
 from mamba_advisor.runtime.model import Bucket
@@ -26,15 +28,32 @@ class Slice(Record, frozen=False):
 
     def add_decode(self, line: Line) -> None:
         """Count one decode line."""
-        self.lines += 1
-        self.running += line.running
-        self.queued += line.queued
-        if line.kv_percent is not None:
-            self.kv_lines += 1
-            self.kv_percent += line.kv_percent
-        if line.state_percent is not None:
-            self.state_lines += 1
-            self.state_percent += line.state_percent
+        usage = line.kv_percent, line.state_percent
+        kv, state = ([] if percent is None else [percent] for percent in usage)
+        self.add_decodes([line.running], [line.queued], kv, state)
+
+    def add_decodes(
+        self,
+        running: Sequence[int],
+        queued: Sequence[int],
+        kv: Sequence[int],
+        state: Sequence[int],
+    ) -> None:
+        """Count decode lines.
+
+        Args:
+            running: Running requests of each line.
+            queued: Waiting requests of each.
+            kv: KV usage in percent of the lines that state it.
+            state: State usage in percent of the lines that state it.
+        """
+        self.lines += len(running)
+        self.running += sum(running)
+        self.queued += sum(queued)
+        self.kv_lines += len(kv)
+        self.kv_percent += sum(kv)
+        self.state_lines += len(state)
+        self.state_percent += sum(state)
 
     def add_prefill(self, new: int, cached: int) -> None:
         """Count *new* and *cached* prompt tokens."""
