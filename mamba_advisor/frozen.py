@@ -11,7 +11,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import MISSING, FrozenInstanceError, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+Instance = TypeVar("Instance")
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
@@ -28,7 +30,21 @@ else:
         return dataclasses.dataclass(**wanted)
 
 
-__all__ = ["dataclass"]
+__all__ = ["dataclass", "replace"]
+
+
+def replace(instance: Instance, /, **changes: Any) -> Instance:
+    """Return *instance* with *changes*, as `dataclasses.replace` does, only faster.
+
+    Args:
+        instance: Of a class that is frozen and slotted.
+        changes: Field -> its other value.
+
+    Raises:
+        TypeError: A field is unknown.
+    """
+    changed: Instance = instance.__replace__(**changes)  # type: ignore[attr-defined]
+    return changed
 
 
 def _frozen(cls: type) -> type:
@@ -52,8 +68,9 @@ def _at_first_call(name: str, compiled: Callable[[type], str]) -> Callable[..., 
 
     def first_call(self: Any, *args: Any, **kwargs: Any) -> Any:
         cls = type(self)
-        known: dict[str, Any] = {"put": object.__setattr__, "missing": MISSING}
+        known: dict[str, Any] = {"missing": MISSING}
         for one in fields(cls):
+            known[f"put_{one.name}"] = getattr(cls, one.name).__set__
             known[f"of_{one.name}"] = (
                 one.default if one.default is not MISSING else one.default_factory
             )
@@ -76,7 +93,7 @@ def _init(cls: type) -> str:
             parameter += "=missing"
             value = f"of_{one.name}() if {one.name} is missing else {one.name}"
         parameters.append(parameter)
-        lines.append(f"    put(self, {one.name!r}, {value})")
+        lines.append(f"    put_{one.name}(self, {value})")
     if hasattr(cls, "__post_init__"):
         lines.append("    self.__post_init__()")
     body = "\n".join(lines) or "    pass"
@@ -103,6 +120,17 @@ def _reduce(cls: type) -> str:
     return f"def __reduce__(self):\n    return self.__class__, {_all(cls, 'self')}"
 
 
+def _replace(cls: type) -> str:
+    """Return the text of ``__replace__``, which `copy.replace` knows from 3.13 on."""
+    names = [one.name for one in fields(cls)]
+    options = "".join(f", {name}=missing" for name in names)
+    values = ", ".join(
+        f"self.{name} if {name} is missing else {name}" for name in names
+    )
+    star = ", *" if names else ""
+    return f"def __replace__(self{star}{options}):\n    return self.__class__({values})"
+
+
 def _all(cls: type, name: str) -> str:
     """Return the text of a tuple of all fields of *name*."""
     return "(" + "".join(f"{name}.{one.name}, " for one in fields(cls)) + ")"
@@ -126,6 +154,7 @@ _METHODS = {
     "__eq__": _at_first_call("__eq__", _eq),
     "__hash__": _at_first_call("__hash__", _hash),
     "__reduce__": _at_first_call("__reduce__", _reduce),
+    "__replace__": _at_first_call("__replace__", _replace),
     "__repr__": _repr,
     "__setattr__": _refuse_to_set,
     "__delattr__": _refuse_to_delete,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mamba_advisor.boot.model import RankBoot
+from mamba_advisor.frozen import replace
 from mamba_advisor.measured import UNITS, Measured
 from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.budget import is_capped, rest_interval

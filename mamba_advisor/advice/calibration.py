@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
@@ -29,7 +28,7 @@ from mamba_advisor.advice.whatif import (
 )
 from mamba_advisor.boot import binding_rank
 from mamba_advisor.boot.model import Boot, RankBoot
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.measured import Measured
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.releases import since

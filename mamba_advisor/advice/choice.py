@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 
 from mamba_advisor.advice.model import Prediction
 from mamba_advisor.advice.predict import Case, predict
 from mamba_advisor.advice.situation import Situation
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.inverse import with_ratio
 from mamba_advisor.sizing.optimum import Split, best_split

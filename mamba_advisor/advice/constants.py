@@ -8,7 +8,6 @@ printed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from mamba_advisor.advice.lattice import (
     SlotBytes,
@@ -16,7 +15,7 @@ from mamba_advisor.advice.lattice import (
     token_candidates,
 )
 from mamba_advisor.boot.model import Boot, KvPool, RankBoot, StatePool
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.measured import Measured, merge_lines
 
 MAX_HYPOTHESES = 24

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +31,7 @@ from mamba_advisor.advice.situation import Situation, situation_of
 from mamba_advisor.advice.verdict import verdict_of
 from mamba_advisor.boot.model import Boot, KvPool, RankBoot, StatePool
 from mamba_advisor.facts import Scalar
+from mamba_advisor.frozen import replace
 from mamba_advisor.measured import Measured
 
 if TYPE_CHECKING:

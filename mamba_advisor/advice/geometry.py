@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from mamba_advisor.advice.constants import Hypothesis
@@ -11,7 +10,7 @@ from mamba_advisor.advice.options import Overrides
 from mamba_advisor.boot import binding_rank
 from mamba_advisor.boot.model import Boot, Note, Setting
 from mamba_advisor.errors import MambaAdvisorError
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.modelconfig import Launch, ModelBytes, measure
 from mamba_advisor.modelconfig.elements import STATE_BYTES
 from mamba_advisor.modelconfig.published import published_models

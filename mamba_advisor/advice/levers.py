@@ -7,7 +7,6 @@ be validated before production.  Only those that help this boot are shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TypeAlias
 
 from mamba_advisor.advice import changes
@@ -16,7 +15,7 @@ from mamba_advisor.advice.model import Lever, Prediction
 from mamba_advisor.advice.predict import predict
 from mamba_advisor.advice.rules.release import defect_of
 from mamba_advisor.advice.situation import Situation
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.releases import since
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from mamba_advisor.advice.calibration import Calibration
@@ -26,6 +25,7 @@ from mamba_advisor.advice.settle import Settled
 from mamba_advisor.advice.situation import Situation, situation_of
 from mamba_advisor.advice.whatif import STATE_ELEMENT_BYTES
 from mamba_advisor.boot.model import Note
+from mamba_advisor.frozen import replace
 from mamba_advisor.measured import Measured, format_range
 from mamba_advisor.plan.change import Answer, Attempt
 from mamba_advisor.plan.model import Plan

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from mamba_advisor.advice.model import Binding, Limits, Prediction
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.sizing import PoolSizes, SizingProblem, solve
 from mamba_advisor.sizing.forward import pools_with_slots
 from mamba_advisor.sizing.rules import settle

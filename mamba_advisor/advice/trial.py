@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from mamba_advisor.advice import drafts, reserve, stages
@@ -20,7 +19,7 @@ from mamba_advisor.advice.reserve import Printout
 from mamba_advisor.advice.rings import CACHE_LEN, printed_ring, ring_bytes_of
 from mamba_advisor.advice.settle import Settled
 from mamba_advisor.boot.model import Boot, RankBoot
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.measured import Measured
 from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.limits import HEURISTIC_LOW

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from mamba_advisor.advice.lattice import ELEMENT_BYTES
 from mamba_advisor.advice.options import Overrides
 from mamba_advisor.advice.trial import Evidence, Trial
+from mamba_advisor.frozen import replace
 from mamba_advisor.measured import Measured
 from mamba_advisor.sizing import SizingProblem
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from mamba_advisor.boot import pick
 from mamba_advisor.boot.model import KvPool, StatePool
@@ -25,6 +24,7 @@ from mamba_advisor.boot.roles import (
     summary_of,
 )
 from mamba_advisor.facts import Reading
+from mamba_advisor.frozen import replace
 from mamba_advisor.measured import Measured
 
 MAX_TERMS = 64

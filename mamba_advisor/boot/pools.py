@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mamba_advisor.boot import pick
 from mamba_advisor.boot.model import KvPool, StatePool
 from mamba_advisor.facts import Reading
+from mamba_advisor.frozen import replace
 from mamba_advisor.measured import Measured
 
 STATE_SIZES = ("conv_bytes", "ssm_bytes", "draft_ssm_bytes", "draft_conv_bytes")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 from mamba_advisor.errors import InputError, MambaAdvisorError
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.modelconfig import ConfigFile
 from mamba_advisor.plan.make import make_plan
 from mamba_advisor.plan.model import Plan

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from mamba_advisor.errors import ConfigError
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.modelconfig import Launch, ModelBytes
 from mamba_advisor.modelconfig.families.attention import read_gqa, read_mla
 from mamba_advisor.modelconfig.fields import Fields

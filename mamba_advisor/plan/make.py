@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mamba_advisor.boot.model import Boot, Releases, Source
+from mamba_advisor.frozen import replace
 from mamba_advisor.measured import UNITS, Measured
 from mamba_advisor.modelconfig import ConfigFile, Launch, ModelBytes
 from mamba_advisor.plan.budget import budget_sentences, shared_budget

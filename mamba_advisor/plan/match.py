@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from mamba_advisor.boot import binding_rank
 from mamba_advisor.boot.model import Boot, RankBoot, StatePool
 from mamba_advisor.errors import MambaAdvisorError
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.measured import Measured, format_bytes, format_range
 from mamba_advisor.modelconfig import Launch, ModelBytes, measure
 from mamba_advisor.modelconfig.constants import architecture_of

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Literal
 
 from mamba_advisor.errors import FactError
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.sizing.budget import allocated_unbudgeted
 from mamba_advisor.sizing.forward import solve
 from mamba_advisor.sizing.inverse import (

@@ -7,9 +7,8 @@ it allow fewer.  So the best K lies where the two meet, and bisection finds it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.sizing.forward import pools_with_slots
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.rules import Rules, settle

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mamba_advisor.errors import ConfigError
+from mamba_advisor.frozen import replace
 from mamba_advisor.modelconfig.attention import SparseIndex
 from mamba_advisor.modelconfig.families.attention import read_mla
 from mamba_advisor.modelconfig.families.layers import (
