@@ -8,19 +8,12 @@ from typing import Literal
 
 from mamba_advisor.advice import drafts, reserve
 from mamba_advisor.advice.constants import Hypothesis, Printed, printed_constants
+from mamba_advisor.advice.figures import Evidence, Figures, fill
 from mamba_advisor.advice.options import Overrides
 from mamba_advisor.advice.predict import Case
 from mamba_advisor.advice.reserve import Printout
 from mamba_advisor.advice.settle import Settled, settle
-from mamba_advisor.advice.trial import (
-    CONSISTENT,
-    EXACT,
-    Evidence,
-    Figures,
-    Trial,
-    fill,
-    trials,
-)
+from mamba_advisor.advice.trial import CONSISTENT, EXACT, Trial, trials
 from mamba_advisor.advice.whatif import (
     apply,
     kv_element_bytes,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from mamba_advisor.advice.figures import Evidence
 from mamba_advisor.advice.lattice import ELEMENT_BYTES
 from mamba_advisor.advice.options import Overrides
-from mamba_advisor.advice.trial import Evidence, Trial
+from mamba_advisor.advice.trial import Trial
 from mamba_advisor.frozen import replace
 from mamba_advisor.measured import Measured
 from mamba_advisor.sizing import SizingProblem

@@ -33,9 +33,17 @@ def solve(version: str, problem: SizingProblem) -> PoolSizes:
         InputError: *version* is not a release.
     """
     rules, terms = settle(version, problem)
-    if terms.is_refused and terms.draft_tokens:
+    slots = settled_slots(rules, terms)
+    if slots is None:
         return _refuse(rules, terms, "lazy_strategy_needs_overlap")
-    return pools_with_slots(rules, terms, rules.split.solve(terms))
+    return pools_with_slots(rules, terms, slots)
+
+
+def settled_slots(rules: Rules, terms: Terms) -> int | None:
+    """Return K; None where the strategy is refused before K is settled."""
+    if terms.is_refused and terms.draft_tokens:
+        return None
+    return rules.split.solve(terms)
 
 
 def size_pools(version: str, inputs: SizingInputs) -> PoolSizes:
