@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from mamba_advisor.advice.model import Binding, Limits, Prediction
 from mamba_advisor.frozen import dataclass, replace
-from mamba_advisor.sizing import PoolSizes, SizingProblem, solve
-from mamba_advisor.sizing.forward import pools_with_slots
-from mamba_advisor.sizing.rules import settle
+from mamba_advisor.sizing import PoolSizes, SizingProblem
+from mamba_advisor.sizing.forward import pools_with_slots, solve_terms
+from mamba_advisor.sizing.rules import Rules, settle
+from mamba_advisor.sizing.terms import Terms
 
 TIE_ORDER: tuple[Binding, ...] = ("request", "heuristic", "kv_floor", "state", "kv")
 """Of equal limits the first one is named."""
@@ -35,8 +36,14 @@ def limits_of(
     """
     known = reserved or problem.slots_per_request
     rules, terms = settle(version, replace(problem, slots_per_request=known))
+    return _limits(rules, terms, slots, rows, context)
+
+
+def _limits(
+    rules: Rules, terms: Terms, slots: int, rows: int, context: int | None
+) -> Limits:
     held = rules.limits(terms, slots, rows)
-    logical = rows * problem.dcp_size
+    logical = rows * terms.problem.dcp_size
     return Limits(
         state=held.state,
         kv=logical // context if context else None,
@@ -60,6 +67,20 @@ def prediction_of(
     version: str, problem: SizingProblem, sizes: PoolSizes, context: int | None
 ) -> Prediction:
     """Return *sizes* as a prediction for *context*, without intervals."""
+    known = sizes.slots_per_request or problem.slots_per_request
+    settled = settle(version, replace(problem, slots_per_request=known))
+    return _prediction(*settled, sizes, context)
+
+
+def _solved(version: str, problem: SizingProblem, context: int | None) -> Prediction:
+    """Return what *problem* gives, without intervals."""
+    rules, terms = settle(version, problem)
+    return _prediction(rules, terms, solve_terms(rules, terms), context)
+
+
+def _prediction(
+    rules: Rules, terms: Terms, sizes: PoolSizes, context: int | None
+) -> Prediction:
     slots, rows, effective = (
         sizes.max_mamba_cache_size,
         sizes.kv_tokens,
@@ -75,14 +96,7 @@ def prediction_of(
             effective=0,
             boots=False,
         )
-    limits = limits_of(
-        version,
-        problem,
-        slots,
-        rows,
-        context=context,
-        reserved=sizes.slots_per_request,
-    )
+    limits = _limits(rules, terms, slots, rows, context)
     sustained = effective if limits.kv is None else min(effective, limits.kv)
     return Prediction(
         slots=slots,
@@ -124,14 +138,11 @@ def predict(
         corners: The same setting with the other figures, and the other releases,
             that the log allows.
     """
-    best = prediction_of(version, problem, solve(version, problem), context)
+    best = _solved(version, problem, context)
     cases = tuple(corners)
-    others = [
-        prediction_of(
-            case.version, case.problem, solve(case.version, case.problem), context
-        )
-        for case in cases
-    ]
+    if not cases:
+        return best
+    others = [_solved(case.version, case.problem, context) for case in cases]
     spanned = with_interval(best, others)
     if spanned.slots_low is None:
         return spanned
@@ -159,7 +170,7 @@ def _a_slot_aside(
         rules, terms = settle(case.version, case.problem)
         for near in (-1, 1):
             sizes = pools_with_slots(rules, terms, (prediction.slots or 0) + near)
-            given = prediction_of(case.version, case.problem, sizes, context)
+            given = _prediction(rules, terms, sizes, context)
             if given.boots:
                 found.append(given)
     return found

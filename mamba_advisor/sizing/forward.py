@@ -32,7 +32,16 @@ def solve(version: str, problem: SizingProblem) -> PoolSizes:
         FactError: *version* is 0.5.3 or older: it has no ratio.
         InputError: *version* is not a release.
     """
-    rules, terms = settle(version, problem)
+    return solve_terms(*settle(version, problem))
+
+
+def solve_terms(rules: Rules, terms: Terms) -> PoolSizes:
+    """Return what a release decides, as `solve`.
+
+    Args:
+        rules: The release's.
+        terms: What it makes of the problem before K.
+    """
     slots = settled_slots(rules, terms)
     if slots is None:
         return _refuse(rules, terms, "lazy_strategy_needs_overlap")

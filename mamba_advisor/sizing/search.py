@@ -1,0 +1,123 @@
+"""One problem, looked at through both flags: what the ratio gives, and what a pin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from mamba_advisor.frozen import replace
+from mamba_advisor.sizing.inverse import (
+    MAX_RATIO,
+    PIN_WIDTHS,
+    Threshold,
+    pin_counts,
+    ratio_counts,
+    slots_of_ratio,
+)
+from mamba_advisor.sizing.problem import SizingProblem
+from mamba_advisor.sizing.releases import Eras, choose
+from mamba_advisor.sizing.scale import Scale, Span
+
+PINS_PAY_DRAFTS: Eras[bool] = (("0.5.4", True), ("0.5.7", False), ("0.5.8", True))
+"""First release -> whether the budget pays for draft states beside a pin."""
+
+
+class Search:
+    """One problem and its goal; what was found out is kept."""
+
+    def __init__(
+        self,
+        version: str,
+        problem: SizingProblem,
+        avg_context: int | None,
+        spare_slots: int,
+        *,
+        bare: bool = False,
+    ) -> None:
+        """Keep the problem; nothing is computed yet.
+
+        Args:
+            version: The release.
+            problem: One rank's; its ratio and pin are not looked at.
+            avg_context: L, None where it is not known.
+            spare_slots: Slots that running requests shall not need.
+            bare: Whether plateau and the best beyond the request limit are left out.
+        """
+        self.version, self.problem = version, problem
+        self.avg_context, self.spare_slots, self.bare = avg_context, spare_slots, bare
+
+    @cached_property
+    def by_pin(self) -> Scale | None:
+        """The pools that a pin gives; None where none should be set."""
+        if not pin_counts(self.version, self.problem):
+            return None
+        unpaid = not choose(PINS_PAY_DRAFTS, self.version)
+        if unpaid and self.problem.draft_tokens and self.takes_ratio:
+            return None
+        return self._scale(replace(self.problem, pin=1))
+
+    @cached_property
+    def by_ratio(self) -> Scale | None:
+        """The pools that a ratio gives; None where it does not decide."""
+        if not self.takes_ratio:
+            return None
+        most = self.slots_of(MAX_RATIO)
+        return self._scale(replace(self.problem, pin=None)).up_to(most)
+
+    @cached_property
+    def takes_ratio(self) -> bool:
+        """Whether a ratio decides once no pin is given."""
+        return ratio_counts(self.version, self.problem)
+
+    @cached_property
+    def slots_of(self) -> Callable[[float], int]:
+        """Ratio -> K without a pin."""
+        return slots_of_ratio(self.version, self.problem)
+
+    def threshold(self, slots: int) -> Threshold:
+        """Return the ratio from which K is at least *slots*."""
+        return Threshold(self.slots_of, slots)
+
+    @cached_property
+    def best_by_pin(self) -> Span | None:
+        """The pinned pools that carry most; None without a pin."""
+        return self.by_pin.best() if self.by_pin else None
+
+    @cached_property
+    def best_by_ratio(self) -> Span | None:
+        """The ratio's pools that carry most; None where it does not decide."""
+        return self.by_ratio.best() if self.by_ratio else None
+
+    @property
+    def most(self) -> int:
+        """The requests that the best pools carry; 0 where nothing boots."""
+        found = (self.best_by_pin, self.best_by_ratio)
+        return max((span.requests for span in found if span is not None), default=0)
+
+    def pin_for(self, slots: int) -> int | None:
+        """Return the pin, global as the flag is, that gives each worker *slots*.
+
+        Returns:
+            None where none should be set, or the pools do not fit with it.
+        """
+        if self.by_pin is None or not self.by_pin.boots(slots):
+            return None
+        return slots * choose(PIN_WIDTHS, self.version)(self.problem)
+
+    def with_limit(self, requests: int) -> Search:
+        """Return the search with M set to *requests* per worker."""
+        asked = requests * self.problem.attn_dp_size
+        raised = replace(self.problem, max_running_requests=asked)
+        return self._like(raised, self.spare_slots)
+
+    def without_spare(self) -> Search:
+        """Return the search without slots to keep."""
+        return self if not self.spare_slots else self._like(self.problem, 0)
+
+    def _like(self, problem: SizingProblem, spare_slots: int) -> Search:
+        return Search(
+            self.version, problem, self.avg_context, spare_slots, bare=self.bare
+        )
+
+    def _scale(self, problem: SizingProblem) -> Scale:
+        return Scale.of(self.version, problem, self.avg_context, self.spare_slots)
