@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from enum import IntEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mamba_advisor.advice.model import Advice, Interval
@@ -62,6 +63,9 @@ SAME_NAMES = (
     "workload",
 )
 """Keys of the object that are fields of `Advice` as they stand."""
+
+LEAVES = frozenset({int, str, bool, type(None)})
+"""Types of most values, which JSON knows as they are."""
 
 
 def to_dict(advice: Advice) -> dict[str, Any]:
@@ -171,27 +175,35 @@ def _worker(worker: WorkerEvidence) -> dict[str, Any]:
 
 def _plain(value: object) -> Any:
     """Return *value* as JSON knows it: data classes become objects of their fields."""
-    if isinstance(value, IntEnum):
-        return value.name.lower()
-    if value is None or isinstance(value, bool | int | str):
+    if type(value) in LEAVES:
         return value
-    if isinstance(value, float | Interval):
-        return _finite(value)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
-    assert dataclasses.is_dataclass(value)
-    return {
-        field.name: _plain(getattr(value, field.name))
-        for field in dataclasses.fields(value)
-    }
-
-
-def _finite(value: float | Interval) -> Any:
-    """Return *value*, None where it, or an end of its interval, is no number."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if not all(map(math.isfinite, (value.value, value.low, value.high))):
+    if isinstance(value, int | float | str):
+        return _scalar(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Interval) and not _is_finite(value):
         return None
-    return dataclasses.asdict(value) | {"lines": list(value.lines)}
+    kind: Any = type(value)
+    return {name: _plain(getattr(value, name)) for name in _names(kind)}
+
+
+def _scalar(value: float | str) -> float | str | None:
+    """Return a word for a severity, and None for what is no number."""
+    if isinstance(value, IntEnum):
+        return value.name.lower()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    """Return the fields of a data class."""
+    return tuple(field.name for field in dataclasses.fields(kind))
+
+
+def _is_finite(value: Interval) -> bool:
+    """Return whether the value and both ends of its interval are numbers."""
+    return all(map(math.isfinite, (value.value, value.low, value.high)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from mamba_advisor.advice.constants import Hypothesis
@@ -60,10 +61,18 @@ def published(boot: Boot, overrides: Overrides | None) -> tuple[Hypothesis, ...]
     """
     if boot.architecture is None:
         return ()
-    stated = _with_options(boot, overrides)
+    layouts = tuple(_layouts(_with_options(boot, overrides)))
+    return _published(boot.architecture, layouts)
+
+
+@lru_cache(maxsize=64)
+def _published(
+    architecture: str, layouts: tuple[Launch, ...]
+) -> tuple[Hypothesis, ...]:
+    """Return the bytes as `published`; the boots of a fleet mostly ask for the same."""
     found: dict[tuple[int, int], Hypothesis] = {}
-    for model in published_models(boot.architecture):
-        for launch in _layouts(stated):
+    for model in published_models(architecture):
+        for launch in layouts:
             try:
                 sized = measure(model.config, launch)
             except MambaAdvisorError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pkgutil import get_data
 from typing import Any
 
@@ -29,6 +30,7 @@ def family_of(architecture: str) -> str:
     return architecture.partition("For")[0]
 
 
+@cache
 def all_published() -> tuple[PublishedModel, ...]:
     """Return every model of the table."""
     # A tenth of what importlib.resources costs at start-up.
