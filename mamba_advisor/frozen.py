@@ -1,15 +1,16 @@
-"""The ``dataclass`` of this package: frozen ones cost little until they are used.
+"""The ``dataclass`` of this package: frozen ones cost little until they are used a lot.
 
 The standard library compiles six methods of a frozen data class when its module is
 loaded.  There are more than a hundred of them here, which took longer than reading a
-boot log.  Import `dataclass` from here in place of `dataclasses`; type checkers see
-the standard one.
+boot log; and compiling one method takes as long as a few dozen calls without.  Import
+`dataclass` from here in place of `dataclasses`; type checkers see the standard one.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import MISSING, FrozenInstanceError, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,7 +24,7 @@ else:
         """Return the decorator that the standard library has for *wanted*.
 
         Classes that are frozen and slotted, and no more, get methods that are
-        compiled when they are first called.
+        compiled when they have been called more than `SELDOM` times.
         """
         if wanted == {"frozen": True, "slots": True}:
             return _frozen
@@ -58,16 +59,34 @@ def _frozen(cls: type) -> type:
     return result
 
 
-def _at_first_call(name: str, compiled: Callable[[type], str]) -> Callable[..., Any]:
-    """Return a method that takes the place of *name* until that is called.
+SELDOM = 16
+"""Calls of a method of a class that are not worth compiling it."""
+
+_calls: dict[tuple[type, str], int] = {}
+"""(class, method) -> calls before it was compiled."""
+
+
+class _WrongArgumentsError(Exception):
+    """Arguments do not match the fields; the compiled method words the error."""
+
+
+def _until_often(
+    name: str, plain: Callable[..., Any], compiled: Callable[[type], str]
+) -> Callable[..., Any]:
+    """Return a method that takes the place of *name* while it is called seldom.
 
     Args:
         name: The method.
+        plain: Does the same for any class, only slowly.
         compiled: Returns its text for a class.
     """
 
-    def first_call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def seldom(self: Any, *args: Any, **kwargs: Any) -> Any:
         cls = type(self)
+        calls = _calls[cls, name] = _calls.get((cls, name), 0) + 1
+        if calls <= SELDOM:
+            with suppress(_WrongArgumentsError):
+                return plain(self, *args, **kwargs)
         known: dict[str, Any] = {"missing": MISSING}
         for one in fields(cls):
             known[f"put_{one.name}"] = getattr(cls, one.name).__set__
@@ -79,7 +98,53 @@ def _at_first_call(name: str, compiled: Callable[[type], str]) -> Callable[..., 
         setattr(cls, name, known[name])
         return getattr(self, name)(*args, **kwargs)
 
-    return first_call
+    return seldom
+
+
+def _values(self: Any) -> tuple[Any, ...]:
+    """Return the values of all fields."""
+    return tuple(getattr(self, one.name) for one in fields(self))
+
+
+def _init_plainly(self: Any, *args: Any, **kwargs: Any) -> None:
+    declared = fields(self)
+    given = {one.name: value for one, value in zip(declared, args, strict=False)}
+    if len(args) > len(declared) or given.keys() & kwargs.keys():
+        raise _WrongArgumentsError
+    given |= kwargs
+    for one in declared:
+        if one.name in given:
+            value = given.pop(one.name)
+        elif one.default is not MISSING:
+            value = one.default
+        elif one.default_factory is not MISSING:
+            value = one.default_factory()
+        else:
+            raise _WrongArgumentsError
+        object.__setattr__(self, one.name, value)
+    if given:
+        raise _WrongArgumentsError
+    if hasattr(self, "__post_init__"):
+        self.__post_init__()
+
+
+def _eq_plainly(self: Any, other: Any) -> Any:
+    if other.__class__ is not self.__class__:
+        return NotImplemented
+    return _values(self) == _values(other)
+
+
+def _hash_plainly(self: Any) -> int:
+    return hash(_values(self))
+
+
+def _reduce_plainly(self: Any) -> tuple[type, tuple[Any, ...]]:
+    return self.__class__, _values(self)
+
+
+def _replace_plainly(self: Any, **changes: Any) -> Any:
+    values = {one.name: getattr(self, one.name) for one in fields(self)}
+    return self.__class__(**values | changes)
 
 
 def _init(cls: type) -> str:
@@ -150,11 +215,11 @@ def _refuse_to_delete(self: Any, name: str) -> None:
 
 
 _METHODS = {
-    "__init__": _at_first_call("__init__", _init),
-    "__eq__": _at_first_call("__eq__", _eq),
-    "__hash__": _at_first_call("__hash__", _hash),
-    "__reduce__": _at_first_call("__reduce__", _reduce),
-    "__replace__": _at_first_call("__replace__", _replace),
+    "__init__": _until_often("__init__", _init_plainly, _init),
+    "__eq__": _until_often("__eq__", _eq_plainly, _eq),
+    "__hash__": _until_often("__hash__", _hash_plainly, _hash),
+    "__reduce__": _until_often("__reduce__", _reduce_plainly, _reduce),
+    "__replace__": _until_often("__replace__", _replace_plainly, _replace),
     "__repr__": _repr,
     "__setattr__": _refuse_to_set,
     "__delattr__": _refuse_to_delete,
