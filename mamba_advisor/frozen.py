@@ -50,12 +50,33 @@ def replace(instance: Instance, /, **changes: Any) -> Instance:
 
 def _frozen(cls: type) -> type:
     """Make *cls* what ``dataclass(frozen=True, slots=True)`` makes of it."""
-    made: Any = dataclasses.dataclass(slots=True, init=False, repr=False, eq=False)(cls)
-    own = vars(cls)
-    for name, method in _METHODS.items():
-        if name not in own:
-            setattr(made, name, method)
-    result: type = made
+    own = dict(vars(cls))
+    declared = {
+        name: _field(name, kind, own.pop(name, MISSING))
+        for name, kind in cls.__annotations__.items()
+        if not str(kind).startswith(("ClassVar", "typing.ClassVar"))
+    }
+    for name in ("__dict__", "__weakref__"):
+        own.pop(name, None)
+    names = tuple(declared)
+    own |= {
+        "__slots__": names,
+        "__match_args__": names,
+        "__dataclass_fields__": declared,
+    }
+    made: type = type(cls)(cls.__name__, cls.__bases__, _METHODS | own)
+    made.__qualname__ = cls.__qualname__
+    return made
+
+
+def _field(name: str, kind: str, default: Any) -> dataclasses.Field[Any]:
+    """Return the field of an annotation, as `dataclasses.fields` has them."""
+    made: Any = default if isinstance(default, dataclasses.Field) else None
+    if made is None:
+        made = dataclasses.field(default=default)
+    made.name, made.type, made.kw_only = name, kind, False
+    made._field_type = dataclasses._FIELD  # type: ignore[attr-defined]
+    result: dataclasses.Field[Any] = made
     return result
 
 
