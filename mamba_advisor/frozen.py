@@ -80,7 +80,7 @@ def _field(name: str, kind: str, default: Any) -> dataclasses.Field[Any]:
     return result
 
 
-SELDOM = 16
+SELDOM = 40
 """Calls of a method of a class that are not worth compiling it."""
 
 _calls: dict[tuple[type, str], int] = {}
@@ -124,25 +124,25 @@ def _until_often(
 
 def _values(self: Any) -> tuple[Any, ...]:
     """Return the values of all fields."""
-    return tuple(getattr(self, one.name) for one in fields(self))
+    return tuple([getattr(self, name) for name in self.__dataclass_fields__])
 
 
 def _init_plainly(self: Any, *args: Any, **kwargs: Any) -> None:
-    declared = fields(self)
-    given = {one.name: value for one, value in zip(declared, args, strict=False)}
+    declared = self.__dataclass_fields__
+    given = dict(zip(declared, args, strict=False))
     if len(args) > len(declared) or given.keys() & kwargs.keys():
         raise _WrongArgumentsError
     given |= kwargs
-    for one in declared:
-        if one.name in given:
-            value = given.pop(one.name)
+    for name, one in declared.items():
+        if name in given:
+            value = given.pop(name)
         elif one.default is not MISSING:
             value = one.default
         elif one.default_factory is not MISSING:
             value = one.default_factory()
         else:
             raise _WrongArgumentsError
-        object.__setattr__(self, one.name, value)
+        object.__setattr__(self, name, value)
     if given:
         raise _WrongArgumentsError
     if hasattr(self, "__post_init__"):
@@ -164,7 +164,7 @@ def _reduce_plainly(self: Any) -> tuple[type, tuple[Any, ...]]:
 
 
 def _replace_plainly(self: Any, **changes: Any) -> Any:
-    values = {one.name: getattr(self, one.name) for one in fields(self)}
+    values = {name: getattr(self, name) for name in self.__dataclass_fields__}
     return self.__class__(**values | changes)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from functools import cache
-from pkgutil import get_data
 from typing import Any
 
 from mamba_advisor.frozen import dataclass
@@ -33,8 +33,9 @@ def family_of(architecture: str) -> str:
 @cache
 def all_published() -> tuple[PublishedModel, ...]:
     """Return every model of the table."""
-    # A tenth of what importlib.resources costs at start-up.
-    text = get_data("mamba_advisor.modelconfig", "published.json") or b"[]"
+    # The package's own loader, zipped or not: pkgutil costs more than the measuring.
+    loader: Any = globals()["__loader__"]
+    text = loader.get_data(os.path.join(os.path.dirname(__file__), "published.json"))
     return tuple(
         PublishedModel(entry["name"], entry["config"]) for entry in json.loads(text)
     )
