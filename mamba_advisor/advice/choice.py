@@ -63,11 +63,10 @@ def choose_split(
     )
     if split is None:
         return None
-    if over is not None:
-        plain = situation.predict(_setting(situation, problem, split))
-        if (plain.concurrency or 0) <= over:
-            return None
-    return as_choice(situation, problem, split)
+    choice = as_choice(situation, problem, split)
+    if over is not None and (choice.predicted.concurrency or 0) <= over:
+        return None
+    return choice
 
 
 def spare_slots(situation: Situation) -> int:

@@ -82,12 +82,12 @@ def pools_with_slots(rules: Rules, terms: Terms, slots: int) -> PoolSizes:
         terms: What it makes of the problem before K.
         slots: K, per rank and DP worker.
     """
-    refusal = partial(_refuse, rules, terms, slots=slots)
     if rules.checks.state and slots <= 0:
-        return refusal("state_cache_not_positive")
+        return _refuse(rules, terms, "state_cache_not_positive", slots=slots)
     budget_gib = kv_gib(rules.split, terms, slots)
     if rules.checks.kv and budget_gib <= 0:
-        return refusal("no_memory_left_for_kv", budget_gib=budget_gib)
+        kind = "no_memory_left_for_kv"
+        return _refuse(rules, terms, kind, slots=slots, budget_gib=budget_gib)
     return _with_tokens(rules, terms, slots, budget_gib)
 
 
@@ -106,8 +106,9 @@ def _with_tokens(
     if terms.is_refused:
         return refusal("lazy_strategy_needs_overlap", warnings=warnings)
     limits = rules.limits(terms, slots, held.rows)
+    granted = limits.granted
     warnings += rules.warn(terms, slots, limits)
-    if limits.granted <= 0:
+    if granted <= 0:
         return refusal(rules.checks.no_request, warnings=warnings)
     staged = len(problem.cells) > 1
     drafts = rules.draft_rows(slots, limits) if problem.speculative else None
@@ -121,7 +122,7 @@ def _with_tokens(
         kv_tokens=held.rows,
         kv_tokens_logical=held.rows * problem.dcp_size,
         kv_tokens_printed=rules.printed(problem, held.rows),
-        max_running_requests=limits.granted,
+        max_running_requests=granted,
         spec_state_slots=drafts,
         replayssm_ring_bytes_per_slot=rules.ring_shown(problem),
         warnings=warnings,

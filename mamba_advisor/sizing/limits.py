@@ -43,7 +43,7 @@ class RequestLimits:
     def base(self) -> int:
         """The limit without the state pool."""
         others = (self.request, self.kv_floor, self.heuristic)
-        return min(limit for limit in others if limit is not None)
+        return min([limit for limit in others if limit is not None])
 
     @property
     def granted(self) -> int:
