@@ -23,7 +23,8 @@ else:
     def dataclass(**wanted: bool) -> Any:
         """Return the decorator that the standard library has for *wanted*.
 
-        Classes that are frozen and slotted, and no more, get methods that are
+        Classes that are frozen and slotted, and no more, and are built on no other,
+        get methods that are
         compiled when they have been called more than `SELDOM` times.
         """
         if wanted == {"frozen": True, "slots": True}:
@@ -38,7 +39,7 @@ def replace(instance: Instance, /, **changes: Any) -> Instance:
     """Return *instance* with *changes*, as `dataclasses.replace` does, only faster.
 
     Args:
-        instance: Of a class that is frozen and slotted.
+        instance: Of a class that is frozen and slotted, and built on no other.
         changes: Field -> its other value.
 
     Raises:
@@ -50,6 +51,9 @@ def replace(instance: Instance, /, **changes: Any) -> Instance:
 
 def _frozen(cls: type) -> type:
     """Make *cls* what ``dataclass(frozen=True, slots=True)`` makes of it."""
+    if cls.__bases__ != (object,):
+        # Fields of others come in: the library puts them together.
+        return dataclasses.dataclass(frozen=True, slots=True)(cls)
     own = dict(vars(cls))
     declared = {
         name: _field(name, kind, own.pop(name, MISSING))
@@ -108,9 +112,13 @@ def _until_often(
         if calls <= SELDOM:
             with suppress(_WrongArgumentsError):
                 return plain(self, *args, **kwargs)
-        known: dict[str, Any] = {"missing": MISSING}
+        known: dict[str, Any] = {
+            "missing": MISSING,
+            "turn": vars(object)["__class__"].__set__,
+            "frozen": cls,
+            "open": type(cls.__name__, (), {"__slots__": cls.__match_args__}),
+        }
         for one in fields(cls):
-            known[f"put_{one.name}"] = getattr(cls, one.name).__set__
             known[f"of_{one.name}"] = (
                 one.default if one.default is not MISSING else one.default_factory
             )
@@ -169,8 +177,12 @@ def _replace_plainly(self: Any, **changes: Any) -> Any:
 
 
 def _init(cls: type) -> str:
-    """Return the text of ``__init__``."""
-    parameters, lines = ["self"], []
+    """Return the text of ``__init__``.
+
+    The instance is one of a class with the same slots that is not frozen while its
+    fields are set: a third of what it takes to get past ``__setattr__`` each time.
+    """
+    parameters, lines = ["self"], ["    turn(self, open)"]
     for one in fields(cls):
         parameter, value = one.name, one.name
         if one.default is not MISSING:
@@ -179,10 +191,11 @@ def _init(cls: type) -> str:
             parameter += "=missing"
             value = f"of_{one.name}() if {one.name} is missing else {one.name}"
         parameters.append(parameter)
-        lines.append(f"    put_{one.name}(self, {value})")
+        lines.append(f"    self.{one.name} = {value}")
+    lines.append("    self.__class__ = frozen")
     if hasattr(cls, "__post_init__"):
         lines.append("    self.__post_init__()")
-    body = "\n".join(lines) or "    pass"
+    body = "\n".join(lines)
     return f"def __init__({', '.join(parameters)}):\n{body}"
 
 

@@ -5,12 +5,24 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from collections.abc import Iterator
 from dataclasses import field
 from typing import Any, ClassVar
 
 import pytest
 
+from mamba_advisor import frozen
 from mamba_advisor.frozen import dataclass, replace
+
+
+@pytest.fixture(
+    autouse=True, scope="module", params=[1 << 30, 0], ids=["plain", "compiled"]
+)
+def seldom(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every test sees methods that were never compiled, and then those that were."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frozen, "SELDOM", request.param)
+        yield
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +192,26 @@ def test_check_after_the_fields_are_set() -> None:
 def test_no_fields() -> None:
     """A class without fields is one value."""
     assert Empty() == Empty()
+
+
+def test_a_class_on_another_has_the_fields_of_both() -> None:
+    """A frozen class that is built on another one is the standard library's."""
+
+    @dataclasses.dataclass(frozen=True, slots=True)
+    class Base:
+        """What comes first."""
+
+        first: int
+
+    @dataclass(frozen=True, slots=True)
+    class Derived(Base):
+        """What comes second."""
+
+        second: int = 2
+
+    assert (1, 2) == dataclasses.astuple(Derived(1))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Derived(1).second = 3  # type: ignore[misc]  # that is the point
 
 
 def test_other_kinds_are_the_standard_ones() -> None:

@@ -117,7 +117,7 @@ def best_split(
     if avg_context is None and concurrency is None:
         raise FactError("a split needs an average context or a wanted concurrency")
     search = Search(version, problem, avg_context, spare_slots, bare=bare)
-    if settle(version, problem)[1].is_refused:
+    if search.is_refused:
         return None
     if over is not None and search.without_spare().most <= over:
         return None

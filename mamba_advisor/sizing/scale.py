@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.sizing.forward import pools_with_slots
-from mamba_advisor.sizing.problem import SizingProblem
-from mamba_advisor.sizing.rules import Rules, settle
+from mamba_advisor.sizing.rules import Rules
 from mamba_advisor.sizing.seek import last_holding
 from mamba_advisor.sizing.split import kv_gib
 from mamba_advisor.sizing.terms import GIB, Terms
@@ -50,19 +49,13 @@ class Scale:
     @classmethod
     def of(
         cls,
-        version: str,
-        problem: SizingProblem,
+        rules: Rules,
+        terms: Terms,
         avg_context: int | None,
         spare_slots: int = 0,
     ) -> Scale:
-        """Return the scale of *problem*, whose pin says who settles K.
-
-        Raises:
-            FactError: *version* is 0.5.3 or older.
-            InputError: *version* is not a release.
-        """
-        rules, terms = settle(version, problem)
-        most = max(0, int(problem.rest_gib * GIB) // max(1, terms.slot_bytes))
+        """Return the scale of the problem of *terms*."""
+        most = max(0, int(terms.rest_gib * GIB) // max(1, terms.slot_bytes))
         return cls(rules, terms, most, avg_context, spare_slots)
 
     def up_to(self, most: int) -> Scale:

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 
 from mamba_advisor.frozen import replace
-from mamba_advisor.sizing.inverse import (
-    MAX_RATIO,
-    PIN_WIDTHS,
-    Threshold,
-    pin_counts,
-    ratio_counts,
-    slots_of_ratio,
-)
+from mamba_advisor.sizing.inverse import MAX_RATIO, PIN_WIDTHS, Threshold
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.releases import Eras, choose
+from mamba_advisor.sizing.rules import settle
 from mamba_advisor.sizing.scale import Scale, Span
 
 PINS_PAY_DRAFTS: Eras[bool] = (("0.5.4", True), ("0.5.7", False), ("0.5.8", True))
@@ -34,7 +27,7 @@ class Search:
         *,
         bare: bool = False,
     ) -> None:
-        """Keep the problem; nothing is computed yet.
+        """Settle what holds without a pin; nothing else is computed yet.
 
         Args:
             version: The release.
@@ -42,37 +35,49 @@ class Search:
             avg_context: L, None where it is not known.
             spare_slots: Slots that running requests shall not need.
             bare: Whether plateau and the best beyond the request limit are left out.
+
+        Raises:
+            FactError: *version* is 0.5.3 or older.
+            InputError: *version* is not a release.
         """
         self.version, self.problem = version, problem
         self.avg_context, self.spare_slots, self.bare = avg_context, spare_slots, bare
+        self._rules, self._unpinned = settle(version, replace(problem, pin=None))
 
     @cached_property
     def by_pin(self) -> Scale | None:
         """The pools that a pin gives; None where none should be set."""
-        if not pin_counts(self.version, self.problem):
+        rules, terms = settle(self.version, replace(self.problem, pin=1))
+        if terms.decider != "pin":
             return None
         unpaid = not choose(PINS_PAY_DRAFTS, self.version)
         if unpaid and self.problem.draft_tokens and self.takes_ratio:
             return None
-        return self._scale(replace(self.problem, pin=1))
+        return Scale.of(rules, terms, self.avg_context, self.spare_slots)
 
     @cached_property
     def by_ratio(self) -> Scale | None:
         """The pools that a ratio gives; None where it does not decide."""
         if not self.takes_ratio:
             return None
-        most = self.slots_of(MAX_RATIO)
-        return self._scale(replace(self.problem, pin=None)).up_to(most)
+        scale = Scale.of(
+            self._rules, self._unpinned, self.avg_context, self.spare_slots
+        )
+        return scale.up_to(self.slots_of(MAX_RATIO))
 
-    @cached_property
+    @property
     def takes_ratio(self) -> bool:
         """Whether a ratio decides once no pin is given."""
-        return ratio_counts(self.version, self.problem)
+        return self._unpinned.decider == "ratio"
 
-    @cached_property
-    def slots_of(self) -> Callable[[float], int]:
-        """Ratio -> K without a pin."""
-        return slots_of_ratio(self.version, self.problem)
+    @property
+    def is_refused(self) -> bool:
+        """Whether the release refuses the strategy."""
+        return self._unpinned.is_refused
+
+    def slots_of(self, ratio: float) -> int:
+        """Return K under *ratio* without a pin."""
+        return self._rules.split.solve(self._unpinned.at(ratio))
 
     def threshold(self, slots: int) -> Threshold:
         """Return the ratio from which K is at least *slots*."""
@@ -118,6 +123,3 @@ class Search:
         return Search(
             self.version, problem, self.avg_context, spare_slots, bare=self.bare
         )
-
-    def _scale(self, problem: SizingProblem) -> Scale:
-        return Scale.of(self.version, problem, self.avg_context, self.spare_slots)
