@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from mamba_advisor.facts import Rank
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 
 Row = tuple[bytes, ...]
 """Printed values of one line; empty where the line states none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Record):
     """Lines of one shape among the rows of a batch."""
 
     event: str

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import TypeAlias
 
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import Record
 
 Scalar: TypeAlias = "bool | int | float | str | None"
 
@@ -15,9 +14,8 @@ Value: TypeAlias = "Scalar | Measured | tuple[int, ...] | Mapping[str, Scalar]"
 """A fact's value: a size is `Measured`, a count an int, ``server_args`` a mapping."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Rank:
-    """The rank tags of a line's prefix, whatever their printed order."""
+class Rank(Record):
+    """The rank tags of a line's prefix; their printed order does not count."""
 
     dp: int = -1
     """Data-parallel worker, −1 where the line has no DP tag."""
@@ -28,12 +26,24 @@ class Rank:
     tp: int = -1
     """Global tensor-parallel rank, −1 without a TP tag."""
 
-    text: str = field(default="", compare=False)
+    text: str = ""
     """The tags as printed, for example ``"DP0 TP1 EP1"``."""
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rank) and self._key == other._key
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __lt__(self, other: Rank) -> bool:
+        return self._key < other._key
+
+    @property
+    def _key(self) -> tuple[int, int, int]:
+        return self.dp, self.pp, self.tp
+
+
+class Reading(Record):
     """All facts that one log line states."""
 
     event: str

@@ -21,7 +21,7 @@ from mamba_advisor.errors import (
     NotHybridError,
     TooLittleError,
 )
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 
 if TYPE_CHECKING:
     from mamba_advisor.boot.model import Boot
@@ -35,8 +35,7 @@ LARGEST_CHUNK = 64
 """Logs of one portion at most: results come in while others are read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Record):
     """What is to be done with every log."""
 
     workload: Workload = field(default_factory=Workload)
@@ -64,8 +63,7 @@ class Task:
     """Whether only what a summary shows is kept of an advice: a tenth."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Record):
     """What came of one boot, or of a log without any."""
 
     source: str

@@ -14,8 +14,8 @@ from mamba_advisor.boot.start import Collector
 from mamba_advisor.catalog import Catalog, load_catalog
 from mamba_advisor.errors import TooLittleError
 from mamba_advisor.facts import Reading
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.logfile import open_log
+from mamba_advisor.record import Record
 from mamba_advisor.scan.scanner import Scanner, scan
 
 LogSource: TypeAlias = (
@@ -27,8 +27,7 @@ MAX_UNREAD = 8
 """Lines in unknown wordings that are named."""
 
 
-@dataclass(frozen=True, slots=True)
-class Intake:
+class Intake(Record):
     """What reading one log came to."""
 
     boots: tuple[Boot, ...]

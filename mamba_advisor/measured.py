@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 
 UNITS = {
     "B": 1,
@@ -17,8 +17,7 @@ UNITS = {
 """Unit as named in dialects -> bytes.  SGLang's "GB" is ``GiB`` here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Record):
     """A number of bytes, and the interval that holds the true one."""
 
     value: int

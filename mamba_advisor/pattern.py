@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from mamba_advisor.errors import DialectError
 from mamba_advisor.facts import Value
 from mamba_advisor.measured import UNITS, Measured
+from mamba_advisor.record import Record
 from mamba_advisor.server_args import parse_arguments
 
 KINDS = frozenset({"arguments", "count", "flag", "list", "number", "size", "text"})
@@ -34,7 +35,7 @@ Search = Callable[[str], "re.Match[str] | None"]
 """A compiled regex's search; it raises `TimeoutError` when it has a fuse."""
 
 
-class Field(NamedTuple):
+class Field(Record):
     """How a named group of a regex becomes a fact."""
 
     group: str
@@ -46,7 +47,7 @@ class Field(NamedTuple):
     """A key of `UNITS` for sizes, else empty."""
 
 
-class Sample(NamedTuple):
+class Sample(Record):
     """A line, and the facts that the file must read from it."""
 
     line: str
@@ -54,7 +55,7 @@ class Sample(NamedTuple):
     """Fact -> value as TOML has it; sizes as ``"0.09 GiB"``."""
 
 
-class Pattern(NamedTuple):
+class Pattern(Record):
     """One kind of line in one wording."""
 
     name: str
@@ -78,7 +79,7 @@ class Pattern(NamedTuple):
     samples: tuple[Sample, ...]
 
 
-class Dialect(NamedTuple):
+class Dialect(Record):
     """A file of patterns."""
 
     name: str
@@ -97,7 +98,7 @@ class Dialect(NamedTuple):
     """Of two patterns that read one event from a line the higher rank wins."""
 
 
-class Hit(NamedTuple):
+class Hit(Record):
     """What a pattern read from a line."""
 
     facts: Mapping[str, Value]

@@ -21,8 +21,8 @@ from mamba_advisor.advice.whatif import (
 )
 from mamba_advisor.boot import binding_rank
 from mamba_advisor.boot.model import Boot, RankBoot
-from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.releases import since
 from mamba_advisor.sizing.terms import decided_by
@@ -34,8 +34,7 @@ OUTCOMES: dict[int, Literal["exact", "consistent", "differs"]] = {
 """Score of a trial -> outcome of the self-check; everything else differs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(Record):
     """A boot in the terms of the arithmetic."""
 
     boot: Boot
@@ -169,8 +168,7 @@ def calibrate(
     return _with_figures(evidence, given, tried, split_known=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tried:
+class _Tried(Record):
     """The best trial, and those that explain the boot as well."""
 
     best: Trial

@@ -14,7 +14,7 @@ from mamba_advisor.advice.whatif import (
     with_kv_dtype,
     with_state_dtype,
 )
-from mamba_advisor.frozen import replace
+from mamba_advisor.record import replace
 from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.releases import since
 from mamba_advisor.sizing.unified import unified_concurrency

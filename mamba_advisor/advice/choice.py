@@ -7,7 +7,7 @@ from decimal import Decimal
 from mamba_advisor.advice.model import Prediction
 from mamba_advisor.advice.predict import Case
 from mamba_advisor.advice.situation import Situation
-from mamba_advisor.frozen import dataclass, replace
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.inverse import with_ratio
 from mamba_advisor.sizing.optimum import Split, best_split
@@ -16,8 +16,7 @@ FRAGILE_RATIO = 0.15
 """Below this ratio a pin says the same more robustly: K moves with every byte."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Record):
     """A setting with its flags."""
 
     action: str

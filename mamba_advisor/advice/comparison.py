@@ -13,8 +13,8 @@ from mamba_advisor.advice.model import (
     StatePoolAdvice,
 )
 from mamba_advisor.facts import Scalar
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import Record
 
 ChangeValue: TypeAlias = "Scalar | Measured | Interval"
 
@@ -57,8 +57,7 @@ SPLIT_SETTINGS = (
 """Settings that must stay for the advice "keep" to be put to the test."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Record):
     """A value that differs; the path is that of the JSON object."""
 
     path: str
@@ -66,8 +65,7 @@ class Change:
     after: ChangeValue
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonVerdict:
+class ComparisonVerdict(Record):
     """Whether AFTER is the better boot."""
 
     better: bool | None
@@ -88,8 +86,7 @@ class ComparisonVerdict:
     """The verdict in sentences."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Record):
     """JSON object of ``compare``."""
 
     before: Advice

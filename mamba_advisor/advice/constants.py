@@ -15,15 +15,14 @@ from mamba_advisor.advice.lattice import (
     token_candidates,
 )
 from mamba_advisor.boot.model import Boot, KvPool, RankBoot, StatePool
-from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.measured import Measured, merge_lines
+from mamba_advisor.record import Record, replace
 
 MAX_HYPOTHESES = 24
 """More pairs than this are as good as an interval."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
+class Hypothesis(Record):
     """Exact bytes of a slot and of a token on one rank."""
 
     slot: int | None
@@ -53,8 +52,7 @@ class Hypothesis:
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Printed:
+class Printed(Record):
     """What one rank's pool lines allow, before any refinement."""
 
     slot: Measured | None

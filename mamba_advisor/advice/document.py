@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping
 from enum import IntEnum
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mamba_advisor.advice.model import Advice, Interval
 from mamba_advisor.boot.model import Boot
+from mamba_advisor.record import Record
 from mamba_advisor.runtime.model import Evidence, WorkerEvidence
 
 if TYPE_CHECKING:
@@ -181,12 +180,10 @@ def _plain(value: object) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, int | float | str):
         return _scalar(value)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, Interval) and not _is_finite(value):
         return None
-    kind: Any = type(value)
-    return {name: _plain(getattr(value, name)) for name in _names(kind)}
+    assert isinstance(value, Record | Mapping)
+    return {str(name): _plain(item) for name, item in value.items()}
 
 
 def _scalar(value: float | str) -> float | str | None:
@@ -196,12 +193,6 @@ def _scalar(value: float | str) -> float | str | None:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-@cache
-def _names(kind: Any) -> tuple[str, ...]:
-    """Return the fields of a data class."""
-    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def _is_finite(value: Interval) -> bool:

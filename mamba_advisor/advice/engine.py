@@ -31,8 +31,8 @@ from mamba_advisor.advice.situation import Situation, situation_of
 from mamba_advisor.advice.verdict import verdict_of
 from mamba_advisor.boot.model import Boot, KvPool, RankBoot, StatePool
 from mamba_advisor.facts import Scalar
-from mamba_advisor.frozen import replace
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import replace
 
 if TYPE_CHECKING:
     from mamba_advisor.advice.coaching import Coaching

@@ -11,7 +11,7 @@ from mamba_advisor.advice.reserve import Printout
 from mamba_advisor.advice.rings import CACHE_LEN, printed_ring, ring_bytes_of
 from mamba_advisor.advice.settle import Settled
 from mamba_advisor.boot.model import Boot, RankBoot
-from mamba_advisor.frozen import dataclass, replace
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.forward import settled_slots
 from mamba_advisor.sizing.rules import Rules, settle
@@ -21,8 +21,7 @@ GIB = 1 << 30
 """Bytes of what SGLang calls a GB."""
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(Record):
     """Exact figures of one possible truth, in bytes."""
 
     slot: int
@@ -53,8 +52,7 @@ class Figures:
         return (self.rest_low + self.rest_high) / 2 / GIB
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Record):
     """What one boot printed, for all its trials."""
 
     boot: Boot
@@ -139,8 +137,7 @@ class Reckoner:
         return _Point(figures, rules, terms)
 
 
-@dataclass(frozen=True, slots=True)
-class _Point:
+class _Point(Record):
     """Figures, and the terms that they stand for: complete but for the budget."""
 
     figures: Figures

@@ -11,15 +11,14 @@ from mamba_advisor.advice.options import Overrides
 from mamba_advisor.boot import binding_rank
 from mamba_advisor.boot.model import Boot, Note, Setting
 from mamba_advisor.errors import MambaAdvisorError
-from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.modelconfig import Launch, ModelBytes, measure
 from mamba_advisor.modelconfig.elements import STATE_BYTES
 from mamba_advisor.modelconfig.published import published_models
 from mamba_advisor.plan.match import WIDTHS, launch_of, match_geometry
+from mamba_advisor.record import Record, replace
 
 
-@dataclass(frozen=True, slots=True)
-class KnownGeometry:
+class KnownGeometry(Record):
     """What a model's own config says of a boot."""
 
     hypotheses: tuple[Hypothesis, ...] = ()

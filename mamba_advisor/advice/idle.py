@@ -6,8 +6,8 @@ import math
 
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.advice.whatif import with_fraction
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import UNITS, Measured
+from mamba_advisor.record import Record
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.budget import is_capped
 
@@ -34,8 +34,7 @@ DECIMALS = 100
 """Fractions are advised in hundredths, rounded down."""
 
 
-@dataclass(frozen=True, slots=True)
-class IdleMemory:
+class IdleMemory(Record):
     """What could be given to the pools."""
 
     idle: Measured

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import Record
 
 GDN = (
     "Qwen3Next",
@@ -67,8 +67,7 @@ ELEMENT_BYTES = {
 """KV element type as printed or as given by the flag -> bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class SlotBytes:
+class SlotBytes(Record):
     """Exact state bytes of one slot on one rank."""
 
     conv: int

@@ -15,7 +15,7 @@ from mamba_advisor.advice.model import Lever
 from mamba_advisor.advice.predict import predict
 from mamba_advisor.advice.rules.release import defect_of
 from mamba_advisor.advice.situation import Situation
-from mamba_advisor.frozen import dataclass, replace
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.releases import since
 
@@ -29,8 +29,7 @@ WORTH_SPLIT = 1.02
 """A lever also moves the split where that carries this much more."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeverKind:
+class LeverKind(Record):
     """One lever."""
 
     name: str

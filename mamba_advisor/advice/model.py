@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from mamba_advisor.boot.model import Boot
 from mamba_advisor.facts import Scalar
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import Record
 
 Drawn = Literal["none", "balance", "all"]
 Binding = Literal["state", "kv", "kv_floor", "request", "heuristic"]
@@ -29,8 +29,7 @@ class Severity(IntEnum):
     PROBLEM = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Record):
     """One answer, and the lines it rests on."""
 
     code: str
@@ -44,8 +43,7 @@ class Finding:
     """Log lines it rests on, counted from 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(Record):
     """What the server is meant to carry."""
 
     avg_context: int | None = None
@@ -61,8 +59,7 @@ class Workload:
     """Idle conversations that should stay resumable, whole server."""
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Record):
     """A plain number with its interval."""
 
     value: float
@@ -71,8 +68,7 @@ class Interval:
     lines: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StatePoolAdvice:
+class StatePoolAdvice(Record):
     """JSON ``state_pool``."""
 
     slots: int
@@ -85,8 +81,7 @@ class StatePoolAdvice:
     ring_bytes: Measured | None
 
 
-@dataclass(frozen=True, slots=True)
-class KvPoolAdvice:
+class KvPoolAdvice(Record):
     """JSON ``kv_pool`` and ``draft_kv_pool``."""
 
     tokens: int
@@ -98,8 +93,7 @@ class KvPoolAdvice:
     dtype: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class RankAdvice:
+class RankAdvice(Record):
     """JSON ``ranks[]``."""
 
     rank: str
@@ -112,8 +106,7 @@ class RankAdvice:
     idle_bytes: Measured | None
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Record):
     """JSON ``limits``: requests per DP worker, None where a limit does not apply."""
 
     state: int | None = None
@@ -123,8 +116,7 @@ class Limits:
     heuristic: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(Record):
     """What a setting gives, by the sizing model; per DP worker."""
 
     slots: int | None
@@ -153,8 +145,7 @@ class Prediction:
     concurrency_high: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Concurrency:
+class Concurrency(Record):
     """JSON ``concurrency``; per DP worker."""
 
     requested: int | None
@@ -169,8 +160,7 @@ class Concurrency:
     requested_by: Literal["user", "speculation", "default"] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SelfCheck:
+class SelfCheck(Record):
     """JSON ``self_check``: the sizing model against what was printed."""
 
     outcome: Literal["exact", "consistent", "differs"] | None
@@ -181,8 +171,7 @@ class SelfCheck:
     """The sentence for the screen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Record):
     """What a recommendation gives up, never negative."""
 
     kv_tokens: int = 0
@@ -191,16 +180,14 @@ class Cost:
     slots: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Plateau:
+class Plateau(Record):
     """Ratios whose sustained concurrency is within 1 % of the best."""
 
     low: float
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Recommendation:
+class Recommendation(Record):
     """JSON ``recommendation``."""
 
     action: str
@@ -228,8 +215,7 @@ class Recommendation:
     """The other flag (ratio or pin) that would do the same; empty: none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lever:
+class Lever(Record):
     """JSON ``levers[]``."""
 
     name: str
@@ -242,8 +228,7 @@ class Lever:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SweepRow:
+class SweepRow(Record):
     """JSON ``sweep[]``."""
 
     avg_context: int
@@ -257,8 +242,7 @@ class SweepRow:
     """Sustained concurrency of today's split at this context."""
 
 
-@dataclass(frozen=True, slots=True)
-class Residency:
+class Residency(Record):
     """JSON ``residency``: room for the prefix checkpoints of idle conversations."""
 
     live_slots: int | None
@@ -268,8 +252,7 @@ class Residency:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class BalancePoint:
+class BalancePoint(Record):
     """One point of the balance curve, per DP worker."""
 
     ratio: float
@@ -284,8 +267,7 @@ class BalancePoint:
     """The limit in force there."""
 
 
-@dataclass(frozen=True, slots=True)
-class BreakEvenPoint:
+class BreakEvenPoint(Record):
     """One point of the break-even curve, per DP worker."""
 
     avg_context: int
@@ -293,8 +275,7 @@ class BreakEvenPoint:
     best: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPart:
+class MemoryPart(Record):
     """A part of a rank's memory, for the stacked bar."""
 
     name: str
@@ -306,16 +287,14 @@ class MemoryPart:
     inferred: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryBar:
+class MemoryBar(Record):
     """One rank's memory."""
 
     rank: str
     parts: tuple[MemoryPart, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Curves:
+class Curves(Record):
     """Data of the pictures."""
 
     balance: tuple[BalancePoint, ...] = ()
@@ -330,8 +309,7 @@ class Curves:
     memory: tuple[MemoryBar, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Derivation:
+class Derivation(Record):
     """One line of ``--explain``: a formula in words, with its numbers put in."""
 
     name: str
@@ -353,8 +331,7 @@ class Derivation:
     """Some number in it was inferred, not read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Record):
     """The first lines of the screen."""
 
     headline: str
@@ -364,8 +341,7 @@ class Verdict:
     kind: Literal["good", "improve", "no-help", "failed", "unknown"] = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Record):
     """Everything that one boot, or one plan, amounts to."""
 
     boot: Boot

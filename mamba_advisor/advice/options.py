@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from mamba_advisor.facts import Scalar
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 
 SETTINGS = {
     "strategy": "mamba_radix_cache_strategy",
@@ -25,8 +25,7 @@ SETTINGS = {
 """Field of `Overrides` -> SGLang's newest argument name for the same value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Overrides:
+class Overrides(Record):
     """Facts given by options; None: the log decides.
 
     Options are what-if values, too: they win over the log, and the output says so.

@@ -25,10 +25,10 @@ from mamba_advisor.advice.settle import Settled
 from mamba_advisor.advice.situation import Situation, situation_of
 from mamba_advisor.advice.whatif import STATE_ELEMENT_BYTES
 from mamba_advisor.boot.model import Note
-from mamba_advisor.frozen import replace
 from mamba_advisor.measured import Measured, format_range
 from mamba_advisor.plan.change import Answer, Attempt
 from mamba_advisor.plan.model import Plan
+from mamba_advisor.record import replace
 from mamba_advisor.sizing import SizingProblem, solve
 
 

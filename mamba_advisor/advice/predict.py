@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mamba_advisor.advice.model import Binding, Limits, Prediction
-from mamba_advisor.frozen import dataclass, replace
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing import PoolSizes, SizingProblem
 from mamba_advisor.sizing.forward import pools_with_slots, solve_terms
 from mamba_advisor.sizing.inverse import sustained
@@ -116,8 +116,7 @@ def _failing_pool(sizes: PoolSizes) -> Binding:
     return "kv" if sizes.error in kv else "state"
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Record):
     """One possible truth behind a log."""
 
     version: str

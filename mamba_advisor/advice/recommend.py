@@ -26,8 +26,8 @@ from mamba_advisor.advice.reasons import (
     unreachable,
 )
 from mamba_advisor.advice.situation import Situation
-from mamba_advisor.frozen import replace
 from mamba_advisor.measured import UNITS
+from mamba_advisor.record import replace
 from mamba_advisor.sizing.inverse import formula_ratio
 from mamba_advisor.sizing.optimum import SAFETY_SLOTS
 from mamba_advisor.sizing.unified import unified_concurrency

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mamba_advisor.advice.settle import Settled
 from mamba_advisor.boot.model import Boot
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.sizing import SizingProblem, slots_per_request
 from mamba_advisor.sizing.limits import HEURISTIC_HIGH, HEURISTIC_LOW
 from mamba_advisor.sizing.releases import since
@@ -17,8 +17,7 @@ STRATEGIES = (
 """(first release, strategy)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Printout:
+class Printout(Record):
     """The three integers that a boot prints, None where it did not."""
 
     slots: int | None

@@ -9,7 +9,7 @@ from mamba_advisor.advice.lattice import GDN, KDA
 from mamba_advisor.advice.options import Overrides
 from mamba_advisor.boot.model import Boot, Setting
 from mamba_advisor.boot.shape import WIDEST
-from mamba_advisor.frozen import dataclass, replace
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.releases import KNOWN_RELEASES, parse_release
 from mamba_advisor.sizing.strategy import buffer_support, resolve_auto
@@ -33,8 +33,7 @@ NOT_SPECULATION = (None, "", "NONE")
 """Values of ``speculative_algorithm`` that mean none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(Record):
     """The arguments of one boot, and how each is known."""
 
     versions: tuple[str, ...]

@@ -16,13 +16,12 @@ from mamba_advisor.advice.model import (
 from mamba_advisor.advice.predict import Case, binding_of, limits_of, predict
 from mamba_advisor.boot import workers
 from mamba_advisor.boot.model import Boot
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.problem import SPECULATION_LIMIT
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(Record):
     """Everything that rules and levers look at."""
 
     calibration: Calibration

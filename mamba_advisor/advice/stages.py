@@ -12,15 +12,14 @@ from fractions import Fraction
 from mamba_advisor.advice.constants import slot_bytes, token_bytes
 from mamba_advisor.boot.model import Boot, RankBoot
 from mamba_advisor.boot.shape import stages as stage_count
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.releases import since
 
 MOST_LAYERS = 512
 """Stage shares are fractions of whole layers, with no larger denominator."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
+class Shares(Record):
     """Factors from what the binding rank stores to what is paid for."""
 
     slot_factor: Fraction

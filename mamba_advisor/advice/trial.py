@@ -22,8 +22,8 @@ from mamba_advisor.advice.figures import (
 )
 from mamba_advisor.advice.region import Vertex, box_of, region_of
 from mamba_advisor.advice.reserve import Printout
-from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.limits import HEURISTIC_LOW
 from mamba_advisor.sizing.rules import distinct_releases
@@ -32,8 +32,7 @@ EXACT, CONSISTENT, DIFFERS = 3, 2, 1
 """How well a trial fits: to the integer, inside its interval, not at all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Record):
     """One way to understand the boot, and how well it fits."""
 
     score: int

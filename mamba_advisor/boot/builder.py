@@ -13,7 +13,7 @@ from mamba_advisor.boot.freeze import freeze
 from mamba_advisor.boot.model import Boot, Source
 from mamba_advisor.boot.start import Collector, StartDraft
 from mamba_advisor.facts import Reading
-from mamba_advisor.frozen import replace
+from mamba_advisor.record import replace
 
 KEEP = 64
 """Server starts of one log that are kept in full; older ones are only counted."""

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 from mamba_advisor.boot.model import Boot
 from mamba_advisor.errors import NotHybridError, TooLittleError
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 
 FOREIGN = (
-    ("vLLM", re.compile(r"\bvllm\b|# GPU blocks:|EngineCore", re.IGNORECASE)),
-    ("TensorRT-LLM", re.compile(r"TensorRT-LLM|\btrtllm-serve\b|\[TRT-LLM\]")),
-    ("llama.cpp", re.compile(r"llama_model_loader|llama_context|ggml_|llama-server")),
-    ("Ollama", re.compile(r"\bollama\b", re.IGNORECASE)),
-    ("LMDeploy", re.compile(r"\blmdeploy\b", re.IGNORECASE)),
-    ("Text Generation Inference", re.compile(r"text_generation_(?:launcher|router)")),
+    ("vLLM", r"(?i)\bvllm\b|# GPU blocks:|EngineCore"),
+    ("TensorRT-LLM", r"TensorRT-LLM|\btrtllm-serve\b|\[TRT-LLM\]"),
+    ("llama.cpp", r"llama_model_loader|llama_context|ggml_|llama-server"),
+    ("Ollama", r"(?i)\bollama\b"),
+    ("LMDeploy", r"(?i)\blmdeploy\b"),
+    ("Text Generation Inference", r"text_generation_(?:launcher|router)"),
 )
 """Another inference engine -> words that its own log is full of."""
 
@@ -29,8 +29,7 @@ state fewer.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Glimpse:
+class Glimpse(Record):
     """What an input looks like, whether or not a boot is in it."""
 
     name: str
@@ -105,7 +104,7 @@ def _not_ours(glimpse: Glimpse) -> str:
 
 
 def _foreign(head: str) -> str:
-    return next((name for name, words in FOREIGN if words.search(head)), "")
+    return next((name for name, words in FOREIGN if re.search(words, head)), "")
 
 
 def require_pools(boot: Boot) -> None:

@@ -27,8 +27,8 @@ from mamba_advisor.boot.settings import (
 from mamba_advisor.boot.shape import binding_rank
 from mamba_advisor.boot.start import StartDraft
 from mamba_advisor.facts import Reading
-from mamba_advisor.frozen import replace
 from mamba_advisor.measured import format_bytes
+from mamba_advisor.record import replace
 from mamba_advisor.runtime.model import Evidence
 
 

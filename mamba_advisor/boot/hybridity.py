@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from mamba_advisor.boot import pick
 from mamba_advisor.boot.model import Releases
 from mamba_advisor.boot.phase import BATCHES
@@ -11,11 +9,12 @@ from mamba_advisor.boot.releases import release_key
 from mamba_advisor.boot.roles import is_draft_class
 from mamba_advisor.facts import Reading
 
-HYBRID_CLASS = re.compile(
-    r"(?:Qwen3Next|Qwen3_5|Qwen4Exp|InternS2Preview|InternS2Mobius|MiniCPMV4_[67]"
-    r"|MiniCPMSALA|JetNemotron|JetVLM|GigaChat35|KimiLinear|KimiK3|Glm5Next"
-    r"|BailingMoeV2_5|BailingMoeV3|NemotronH|GraniteMoeHybrid|FalconH1|FalconMamba"
-    r"|Lfm2|Inkling|Zaya|Mamba2?For)"
+HYBRID_CLASS = (
+    *("Qwen3Next", "Qwen3_5", "Qwen4Exp", "InternS2Preview", "InternS2Mobius"),
+    *("MiniCPMV4_6", "MiniCPMV4_7", "MiniCPMSALA", "JetNemotron", "JetVLM"),
+    *("GigaChat35", "KimiLinear", "KimiK3", "Glm5Next", "BailingMoeV2_5"),
+    *("BailingMoeV3", "NemotronH", "GraniteMoeHybrid", "FalconH1", "FalconMamba"),
+    *("Lfm2", "Inkling", "Zaya", "MambaFor", "Mamba2For"),
 )
 """Model classes with state layers, up to 0.5.23, by the start of their name."""
 
@@ -125,7 +124,7 @@ class Hybridity:
 
     def _feed_class(self, reading: Reading) -> None:
         name = pick.word(reading, "model_type") or ""
-        if self._by_class or not HYBRID_CLASS.match(name):
+        if self._by_class or not name.startswith(HYBRID_CLASS):
             return
         whose = "the draft's class" if is_draft_class(name) else "the model class"
         self._by_class = f"line {reading.line}: {whose} {name} is of a hybrid family"

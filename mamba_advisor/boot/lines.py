@@ -24,8 +24,8 @@ from mamba_advisor.boot.roles import (
     summary_of,
 )
 from mamba_advisor.facts import Reading
-from mamba_advisor.frozen import replace
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import replace
 
 MAX_TERMS = 64
 """Lines of one kind that are added up on a rank; no server prints as many."""

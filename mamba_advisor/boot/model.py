@@ -10,15 +10,14 @@ from dataclasses import field
 from typing import Literal
 
 from mamba_advisor.facts import Rank, Scalar
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import Record
 from mamba_advisor.runtime.model import Evidence
 
 Outcome = Literal["ready", "failed", "incomplete"]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Record):
     """The log that a boot stands in."""
 
     name: str
@@ -31,8 +30,7 @@ class Source:
     """Server starts found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Record):
     """One SGLang argument as it stood, and how that is known."""
 
     value: Scalar
@@ -51,8 +49,7 @@ UNKNOWN = Setting(None, None)
 """A setting that nothing states."""
 
 
-@dataclass(frozen=True, slots=True)
-class Releases:
+class Releases(Record):
     """The releases whose wording fits the log."""
 
     low: str
@@ -68,8 +65,7 @@ class Releases:
     """An option named the release."""
 
 
-@dataclass(frozen=True, slots=True)
-class StatePool:
+class StatePool(Record):
     """A rank's state pool as printed."""
 
     slots: int
@@ -100,8 +96,7 @@ class StatePool:
     """Log lines that it rests on."""
 
 
-@dataclass(frozen=True, slots=True)
-class KvPool:
+class KvPool(Record):
     """A rank's pool of KV tokens as printed."""
 
     tokens: int
@@ -129,8 +124,7 @@ class KvPool:
     """Log lines that it rests on."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankBoot:
+class RankBoot(Record):
     """What one rank of one server start printed."""
 
     rank: Rank
@@ -168,8 +162,7 @@ class RankBoot:
     """Fact name -> size of a state-pool line without a slot count, in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Record):
     """The scheduler's ``max_total_num_tokens=…`` line."""
 
     tokens: int
@@ -187,8 +180,7 @@ class Summary:
     """Free at this moment (``available_gpu_mem``), in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Record):
     """A line that explains S, K or a disabled feature (or warns of something)."""
 
     code: str
@@ -201,8 +193,7 @@ class Notice:
     figures: Mapping[str, int | float | str | bool | None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Record):
     """The line on which a boot failed."""
 
     kind: str
@@ -234,8 +225,7 @@ class Failure:
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Record):
     """Something about the reading itself that the user should know."""
 
     severity: Literal["problem", "warning", "info"]
@@ -244,8 +234,7 @@ class Note:
     lines: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Boot:
+class Boot(Record):
     """One server start of a log."""
 
     source: Source

@@ -7,7 +7,7 @@ from mamba_advisor.boot.model import Failure, Note
 from mamba_advisor.boot.phase import Phase
 from mamba_advisor.boot.rank import RankDraft
 from mamba_advisor.facts import Reading
-from mamba_advisor.frozen import replace
+from mamba_advisor.record import replace
 
 KINDS = {
     "failure-state-cache": "state-cache-not-positive",

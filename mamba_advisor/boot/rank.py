@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from mamba_advisor.boot.model import KvPool, RankBoot, StatePool
 from mamba_advisor.boot.phase import Phase
 from mamba_advisor.boot.pools import read_state
 from mamba_advisor.facts import Rank, Reading
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import Record
 
 
-@dataclass(slots=True)
-class RankDraft:
+class RankDraft(Record, frozen=False):
     """What one rank has printed of one server start so far."""
 
     rank: Rank

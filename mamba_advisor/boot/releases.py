@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from mamba_advisor.boot.model import Note, Releases
 from mamba_advisor.facts import Reading, Scalar
-from mamba_advisor.frozen import dataclass, replace
+from mamba_advisor.record import Record, replace
 
 KNOWN = tuple(f"0.5.{patch}" for patch in range(2, 24))
 """Releases whose lines and arithmetic are known, oldest first."""
@@ -72,8 +72,7 @@ In a log that a person shortened, a field's absence dates nothing.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(Record):
     """One piece of evidence: releases by index into `KNOWN`, both included."""
 
     low: int

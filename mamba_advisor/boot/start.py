@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from mamba_advisor.batch import Batch
@@ -19,6 +19,7 @@ from mamba_advisor.boot.releases import Dating
 from mamba_advisor.boot.tags import MAX_RANKS, expand
 from mamba_advisor.facts import Rank, Reading, Scalar
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import Record
 from mamba_advisor.runtime.model import Evidence
 
 MAX_NOTICES = 200
@@ -72,8 +73,7 @@ class Collector(Protocol):
         """
 
 
-@dataclass(slots=True)
-class StartDraft:
+class StartDraft(Record, frozen=False):
     """What one server start has printed so far."""
 
     collect: Callable[[], Collector] | None = None

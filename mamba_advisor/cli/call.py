@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import click
@@ -11,7 +12,7 @@ from mamba_advisor.advice.model import Drawn, Workload
 from mamba_advisor.advice.options import Overrides
 from mamba_advisor.cli.terminal import width
 from mamba_advisor.fleet import Task
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.report import Form
 from mamba_advisor.report.plot import FORMS, PlotForm
 
@@ -19,8 +20,7 @@ WIDE = 100
 """Columns from which the screen has room for a drawing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Record):
     """The shared options of one call; picklable."""
 
     workload: Workload
@@ -74,7 +74,7 @@ def gather(given: Mapping[str, Any]) -> Options:
     """
     rest = dict(given)
     workload = _workload(rest)
-    names = [name for name in Overrides.__slots__ if name in rest]
+    names = [field.name for field in fields(Overrides) if field.name in rest]
     overrides = Overrides(**{name: rest.pop(name) for name in names})
     if overrides.ratio is not None and overrides.pin is not None:
         raise click.UsageError(

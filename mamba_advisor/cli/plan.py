@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -139,7 +140,7 @@ def _plan_options(options: Options, given: dict[str, Any]) -> PlanOptions:
     draft, shared = rest.pop("draft"), options.overrides
     width = shared.dp_size or 1
     attention = rest.pop("enable_dp_attention")
-    known = {name: getattr(shared, name) for name in shared.__slots__}
+    known = {field.name: getattr(shared, field.name) for field in fields(shared)}
     return PlanOptions(
         **{
             name: value

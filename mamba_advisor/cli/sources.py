@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -45,7 +44,11 @@ def _one(argument: str) -> list[str]:
                 ".xz, .bz2, .zst)"
             )
         return logs
-    if not os.path.lexists(argument) and glob.has_magic(argument):
+    if not os.path.lexists(argument):
+        import glob
+
+        if not glob.has_magic(argument):
+            return [argument]
         matches = glob.glob(argument, recursive=True)
         if not matches:
             raise InputError(f"no file matches {argument!r}")

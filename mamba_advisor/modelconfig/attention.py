@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import ClassVar, Protocol
 
 from mamba_advisor.errors import ConfigError, InputError
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.modelconfig.elements import FP4
 from mamba_advisor.modelconfig.layout import Launch
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.cells import HEADS
 from mamba_advisor.sizing.releases import choose
 
@@ -26,8 +26,7 @@ QSA_BYTES = {None: 2, "bfloat16": 2, "bf16": 2, "fp8_e4m3": 1}
 """``--qsa-indexer-dtype`` -> bytes of an index element."""
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Record):
     """Charged bytes of one token on one rank, target model only."""
 
     total: int
@@ -111,8 +110,7 @@ def _fp4_bytes(heads: int, dim: int, layers: int, dtype: str, launch: Launch) ->
     return values + layouts * scales + 2 * heads * dim
 
 
-@dataclass(frozen=True, slots=True)
-class QueryIndex:
+class QueryIndex(Record):
     """Compressed index rows of Qwen4-Exp's sparse attention."""
 
     heads: int
@@ -131,8 +129,7 @@ class QueryIndex:
         return layers * (self.heads * self.head_dim * size // self.compress_ratio)
 
 
-@dataclass(frozen=True, slots=True)
-class Gqa:
+class Gqa(Record):
     """Grouped-query attention (MHA with fewer KV heads)."""
 
     kind: ClassVar[str] = "gqa"
@@ -157,8 +154,7 @@ class Gqa:
         return Price(total + index, heads, index=index)
 
 
-@dataclass(frozen=True, slots=True)
-class SparseIndex:
+class SparseIndex(Record):
     """Index keys of sparse MLA (GLM-5.3), and which layers keep their own."""
 
     head_dim: int
@@ -188,8 +184,7 @@ class SparseIndex:
         return row * own
 
 
-@dataclass(frozen=True, slots=True)
-class Mla:
+class Mla(Record):
     """Multi-head latent attention: one latent row, the same on every rank."""
 
     kind: ClassVar[str] = "mla"
@@ -234,8 +229,7 @@ def _raw_rows(launch: Launch) -> bool:
     return "trtllm" in backends or backends == ("tilelang", "tilelang")
 
 
-@dataclass(frozen=True, slots=True)
-class SlidingGqa:
+class SlidingGqa(Record):
     """Full layers and sliding-window layers with heads of their own (Inkling)."""
 
     kind: ClassVar[str] = "swa"

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.modelconfig.elements import Elements
 from mamba_advisor.modelconfig.geometry import Unbudgeted
 from mamba_advisor.modelconfig.layout import Launch
 from mamba_advisor.modelconfig.state import StateShapes
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.rings import RINGS, RingShape, layer_ring_bytes
 
 GATE_BYTES = 4
 """Bytes of a gate's element: float32 always."""
 
 
-@dataclass(frozen=True, slots=True)
-class DraftBytes:
+class DraftBytes(Record):
     """What speculation keeps for one request, in bytes; None without speculation."""
 
     ssm: int | None = None

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mamba_advisor.errors import InputError
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.modelconfig.fields import Fields
 from mamba_advisor.modelconfig.layout import Launch
+from mamba_advisor.record import Record
 
 STATE_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 """State element type -> bytes."""
@@ -40,8 +40,7 @@ DSA_FP8_SM = 100
 """Compute capability from which ``auto`` is FP8 for sparse MLA (B200 and newer)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Elements:
+class Elements(Record):
     """Resolved element types."""
 
     conv: str

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.modelconfig.attention import Attention
 from mamba_advisor.modelconfig.state import State
+from mamba_advisor.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Unbudgeted:
+class Unbudgeted(Record):
     """Memory that is allocated beside the pools without a place in the budget."""
 
     name: str
@@ -17,8 +16,7 @@ class Unbudgeted:
     """``"slot"`` or ``"request"``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Geometry:
+class Geometry(Record):
     """A hybrid model's layers and dimensions, before any split over ranks."""
 
     layers: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mamba_advisor.errors import ConfigError, InputError
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.cells import stage_bounds
 from mamba_advisor.sizing.releases import FIRST_RELEASE, LAST_RELEASE, since
 
@@ -11,8 +11,7 @@ MOST_RANKS = 4096
 """Largest parallel width that is taken for one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Record):
     """SGLang arguments that change the bytes of a slot or of a token."""
 
     tp_size: int = 1
@@ -118,8 +117,7 @@ class Launch:
         return self.sglang_version if self.since(FIRST_RELEASE) else FIRST_RELEASE
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Record):
     """The layers of one pipeline stage."""
 
     start: int

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.modelconfig.geometry import Unbudgeted
+from mamba_advisor.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class StageBytes:
+class StageBytes(Record):
     """One pipeline stage."""
 
     start: int
@@ -24,8 +23,7 @@ class StageBytes:
     """Bytes of one pool row on one rank, the target's alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelBytes:
+class ModelBytes(Record):
     """The byte constants of a model on one rank of a given layout."""
 
     family: str

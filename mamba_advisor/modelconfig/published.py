@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedModel:
+class PublishedModel(Record):
     """A model whose ``config.json`` is public."""
 
     name: str

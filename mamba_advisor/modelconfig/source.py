@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mamba_advisor.errors import ConfigError, InputError
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 
 LARGEST_FILE = 16 << 20
 """Bytes of the largest file that is taken for a ``config.json``."""
@@ -18,8 +18,7 @@ QUANT_FILE = "hf_quant_config.json"
 """ModelOpt's file beside the config, which SGLang reads where the config is silent."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigFile:
+class ConfigFile(Record):
     """A model's ``config.json``, and where it lies."""
 
     path: Path

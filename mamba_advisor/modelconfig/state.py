@@ -5,12 +5,11 @@ from __future__ import annotations
 from math import prod
 from typing import ClassVar, Protocol
 
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.modelconfig.layout import Launch, split
+from mamba_advisor.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class StateShapes:
+class StateShapes(Record):
     """The state of one slot in one layer, on one rank."""
 
     conv: tuple[tuple[int, int], ...]
@@ -73,8 +72,7 @@ def _grouped_channels(inner: int, keys: int, ranks: int) -> int:
     return split(inner + 2 * keys, ranks, "convolution channels")
 
 
-@dataclass(frozen=True, slots=True)
-class Gdn:
+class Gdn(Record):
     """Gated DeltaNet: Qwen3-Next and its heirs, Jet-Nemotron, GigaChat."""
 
     kind: ClassVar[str] = "gdn"
@@ -101,8 +99,7 @@ class Gdn:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Mamba2:
+class Mamba2(Record):
     """Mamba-2 mixers: Nemotron-H, Falcon-H1, Granite, Codestral Mamba."""
 
     kind: ClassVar[str] = "mamba2"
@@ -128,8 +125,7 @@ class Mamba2:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Kda:
+class Kda(Record):
     """Kimi Delta Attention: Kimi-Linear, Kimi-K3, GLM-5.3, Ling-3."""
 
     kind: ClassVar[str] = "kda"
@@ -152,8 +148,7 @@ class Kda:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Lightning:
+class Lightning(Record):
     """Lightning attention, without a convolution: Ling-2.x, MiniCPM-SALA."""
 
     kind: ClassVar[str] = "lightning"
@@ -166,8 +161,7 @@ class Lightning:
         return StateShapes(((0, 0),), (heads, self.head_dim, self.head_dim), 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Mamba1:
+class Mamba1(Record):
     """Mamba-1: one head per channel, split over the global TP group."""
 
     kind: ClassVar[str] = "mamba1"
@@ -182,8 +176,7 @@ class Mamba1:
         return StateShapes((conv,), (channels, 1, self.state_dim), self.kernel - 1)
 
 
-@dataclass(frozen=True, slots=True)
-class ShortConv:
+class ShortConv(Record):
     """LFM2's short convolution: no recurrent state."""
 
     kind: ClassVar[str] = "shortconv"
@@ -197,8 +190,7 @@ class ShortConv:
         return StateShapes((conv,), (1, self.hidden, 0), self.kernel - 1)
 
 
-@dataclass(frozen=True, slots=True)
-class InklingConv:
+class InklingConv(Record):
     """Inkling's four pairs of short convolutions, in every layer."""
 
     kind: ClassVar[str] = "sconv"
@@ -224,8 +216,7 @@ class InklingConv:
         return StateShapes(conv, (0, 0, 0), columns, dedups_windows=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Cca:
+class Cca(Record):
     """ZAYA's compressed convolutional attention: a window, and a hidden state."""
 
     kind: ClassVar[str] = "cca"

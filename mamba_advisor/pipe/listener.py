@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Protocol
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 
 
 class Moment(Enum):
@@ -34,8 +34,7 @@ class Listener(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class RelayResult:
+class RelayResult(Record):
     """How the relaying ended."""
 
     received: int

@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import UNITS, Measured, format_range
 from mamba_advisor.modelconfig import ModelBytes
 from mamba_advisor.plan.fraction import Fraction, default_fraction, given_fraction
 from mamba_advisor.plan.gpus import Gpu
 from mamba_advisor.plan.options import PlanOptions
 from mamba_advisor.plan.weights import Weights
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.releases import since
 
 NO_RESERVE = Measured.exact(0)
@@ -24,8 +24,7 @@ FEATURE_TRANSPORT = 1024 * UNITS["MiB"]
 """And this much where features move between processes on the GPU."""
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Record):
     """The budget, and what it is made of."""
 
     shared: Measured

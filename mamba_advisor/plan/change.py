@@ -7,11 +7,11 @@ from itertools import combinations
 from typing import Any
 
 from mamba_advisor.errors import InputError, MambaAdvisorError
-from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.modelconfig import ConfigFile
 from mamba_advisor.plan.make import make_plan
 from mamba_advisor.plan.model import Plan
 from mamba_advisor.plan.options import PlanOptions
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing.optimum import Split, best_split
 from mamba_advisor.sizing.releases import since
 
@@ -22,8 +22,7 @@ FP8_KV = ("fp8_e4m3", "fp8_e5m2", "mxfp8", "nvfp4", "fp4_mx_block16")
 """KV types that FP8 would not make smaller."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Record):
     """One change of the launch."""
 
     name: str
@@ -37,8 +36,7 @@ class Step:
     """Field of `PlanOptions` -> its new value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Record):
     """A launch, and what its best split carries."""
 
     steps: tuple[Step, ...]
@@ -67,8 +65,7 @@ class Attempt:
         return tuple(flag for step in self.steps for flag in step.flags)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Record):
     """Whether the launch as given carries it, and what would."""
 
     given: Attempt

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from mamba_advisor.errors import ConfigError
-from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.modelconfig import Launch, ModelBytes
 from mamba_advisor.modelconfig.families.attention import read_gqa, read_mla
 from mamba_advisor.modelconfig.fields import Fields
 from mamba_advisor.modelconfig.recognise import TOWERS
 from mamba_advisor.plan.options import PlanOptions
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing.cells import (
     BLOCK_KIND,
     EAGLE_KIND,
@@ -28,8 +28,7 @@ OWN_PATH = {"bailing_hybrid": "0.5.14", "qwen4_exp": "0.5.20"}
 """Family -> release from which SGLang fills the draft's path in by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class DraftPlan:
+class DraftPlan(Record):
     """KV of a draft."""
 
     cells: tuple[int, ...]

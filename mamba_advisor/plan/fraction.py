@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from mamba_advisor.errors import InputError
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.plan.gpus import MIB, Gpu
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.releases import since
 
 
-@dataclass(frozen=True, slots=True)
-class Fraction:
+class Fraction(Record):
     """The share of the free memory for weights and pools."""
 
     value: float
@@ -21,8 +20,7 @@ class Fraction:
     is_given: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Class:
+class _Class(Record):
     """What SGLang takes for GPUs below a size."""
 
     below_gib: int

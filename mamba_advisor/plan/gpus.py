@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mamba_advisor.errors import InputError
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import UNITS, Measured
+from mamba_advisor.record import Record
 
 MIB, GIB = UNITS["MiB"], UNITS["GiB"]
 
@@ -14,8 +14,7 @@ SMALLEST, LARGEST = 1 * GIB, 4096 * GIB
 """Memory that a single GPU may have."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
+class Gpu(Record):
     """A GPU's memory."""
 
     title: str

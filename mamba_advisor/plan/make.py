@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from mamba_advisor.boot.model import Boot, Releases, Source
-from mamba_advisor.frozen import replace
 from mamba_advisor.measured import UNITS, Measured
 from mamba_advisor.modelconfig import ConfigFile, Launch, ModelBytes
 from mamba_advisor.plan.budget import budget_sentences, shared_budget
@@ -18,6 +17,7 @@ from mamba_advisor.plan.model import Plan
 from mamba_advisor.plan.options import PlanOptions
 from mamba_advisor.plan.settled import Settled, planned_drafts, settle
 from mamba_advisor.plan.weights import Weights, weights_on_rank
+from mamba_advisor.record import replace
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.releases import LAST_RELEASE, release_note, require_ratio
 

@@ -8,12 +8,12 @@ from typing import Any
 from mamba_advisor.boot import binding_rank
 from mamba_advisor.boot.model import Boot, RankBoot, StatePool
 from mamba_advisor.errors import MambaAdvisorError
-from mamba_advisor.frozen import dataclass, replace
 from mamba_advisor.measured import Measured, format_bytes, format_range
 from mamba_advisor.modelconfig import Launch, ModelBytes, measure
 from mamba_advisor.modelconfig.constants import architecture_of
 from mamba_advisor.modelconfig.elements import STATE_BYTES
 from mamba_advisor.modelconfig.published import family_of, published_models
+from mamba_advisor.record import Record, replace
 
 WIDTHS = (1, 2, 4, 8, 16, 32)
 """Tensor-parallel widths that are tried where the stated one does not fit."""
@@ -39,8 +39,7 @@ TORCH_KV = {
 """Element type as a pool line prints it -> as the flag has it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Record):
     """One printed figure against the config's integer."""
 
     name: str
@@ -73,16 +72,14 @@ class Check:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Assumption:
+class Assumption(Record):
     """A layout other than the stated one, with which the figures would fit."""
 
     sentence: str
     model: ModelBytes
 
 
-@dataclass(frozen=True, slots=True)
-class GeometryMatch:
+class GeometryMatch(Record):
     """What a config's geometry makes of a boot."""
 
     model: ModelBytes

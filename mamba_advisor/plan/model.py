@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from mamba_advisor.boot.model import Boot
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured
 from mamba_advisor.modelconfig import ModelBytes
 from mamba_advisor.plan.fraction import Fraction
 from mamba_advisor.plan.gpus import Gpu
 from mamba_advisor.plan.options import PlanOptions
 from mamba_advisor.plan.weights import Weights
+from mamba_advisor.record import Record
 from mamba_advisor.sizing import SizingProblem
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Record):
     """Everything up to the pool arithmetic, for one rank of the planned server."""
 
     boot: Boot

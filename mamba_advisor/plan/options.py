@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.releases import LAST_RELEASE
 
 
-@dataclass(frozen=True, slots=True)
-class PlanOptions:
+class PlanOptions(Record):
     """Arguments of a server that has not been started; None: SGLang's default."""
 
     tp_size: int = 1

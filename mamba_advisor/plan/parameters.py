@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mamba_advisor.errors import ConfigError
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.modelconfig.attention import Gqa, Mla, SlidingGqa
 from mamba_advisor.modelconfig.fields import Fields
 from mamba_advisor.modelconfig.geometry import Geometry
@@ -15,6 +14,7 @@ from mamba_advisor.modelconfig.state import (
     Mamba2,
     ShortConv,
 )
+from mamba_advisor.record import Record
 
 EXPERTS = ("n_routed_experts", "num_experts", "num_local_experts")
 """Names of the number of routed experts."""
@@ -29,8 +29,7 @@ PLAIN_PROJECTIONS = 2
 """Matrices of Nemotron's MLP, which has no gate."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameters:
+class Parameters(Record):
     """Numbers of parameters, by how they are split over ranks."""
 
     experts: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from mamba_advisor.boot.model import Setting
@@ -13,6 +13,7 @@ from mamba_advisor.modelconfig import ModelBytes
 from mamba_advisor.modelconfig.recognise import TOWERS
 from mamba_advisor.plan.gpus import Gpu
 from mamba_advisor.plan.options import PlanOptions
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.releases import since
 from mamba_advisor.sizing.strategy import buffer_support, resolve_auto
 
@@ -55,8 +56,7 @@ SM100_PAGED = ("qwen3_next", "qwen3_5", "qwen3_5_moe", "intern_s2_preview")
 """Families that SGLang gives TensorRT-LLM's attention on SM100."""
 
 
-@dataclass(slots=True)
-class Settled:
+class Settled(Record, frozen=False):
     """Arguments in force; built step by step, then read only."""
 
     settings: dict[str, Setting] = field(default_factory=dict)

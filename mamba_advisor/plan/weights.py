@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from mamba_advisor.errors import ConfigError
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured, format_bytes, format_range
 from mamba_advisor.modelconfig.recognise import recognise
 from mamba_advisor.plan.options import PlanOptions
 from mamba_advisor.plan.parameters import Parameters, count_parameters
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.releases import since
 
 INDEX = "model.safetensors.index.json"
@@ -36,8 +36,7 @@ STAGE_SPREAD = 1.10
 """Likewise for a pipeline stage: the first and last hold the embeddings."""
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(Record):
     """Weights on one rank."""
 
     size: Measured
@@ -50,8 +49,7 @@ class Weights:
     """``"option"``, ``"files"`` or ``"estimate"``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Width:
+class Width(Record):
     """Bytes of a parameter, best and ends."""
 
     value: float

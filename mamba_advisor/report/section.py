@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 
 Role = Literal["plain", "strong", "dim", "flag", "ok", "info", "warning", "problem"]
 """What a text is, for its colour; never the only carrier of a meaning."""
@@ -18,16 +18,14 @@ LABEL_WIDTH = 10
 """Columns of the labels, so that texts of all sections stand below each other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Record):
     """A piece of text."""
 
     text: str
     role: Role = "plain"
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Record):
     """A part of a whole, drawn and said: ``26 of 126``."""
 
     part: int
@@ -40,8 +38,7 @@ class Bar:
         return f"{self.part:,} of {self.whole:,}"
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Record):
     """A short label, and what it introduces: one cell a line."""
 
     label: str
@@ -50,8 +47,7 @@ class Pair:
     """Of the label."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(Record):
     """A list of labels and texts."""
 
     title: str
@@ -60,8 +56,7 @@ class Pairs:
     """A line below, such as a legend."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Record):
     """A column's head."""
 
     name: str
@@ -72,8 +67,7 @@ class Column:
     """Whether it holds names or paths, which may be broken at ``-`` and ``/``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Record):
     """A table."""
 
     title: str
@@ -82,8 +76,7 @@ class Grid:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(Record):
     """A picture made of characters; each line is a run of cells."""
 
     title: str

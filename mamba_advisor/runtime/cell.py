@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from mamba_advisor.record import Record
 from mamba_advisor.runtime.bins import bin_of
 from mamba_advisor.runtime.lines import MAX_PERCENT, Line
 
@@ -28,8 +29,7 @@ _KV_LEVELS, _STATE_LEVELS = (
 """Percent -> how many of the steps it has reached."""
 
 
-@dataclass(slots=True)
-class Pressure:
+class Pressure(Record, frozen=False):
     """Sums over lines that agree in what was short."""
 
     lines: int = 0
@@ -43,8 +43,7 @@ class Pressure:
         self.state_percent += other.state_percent
 
 
-@dataclass(slots=True)
-class Cell:
+class Cell(Record, frozen=False):
     """Sums over lines with about the same number of running requests."""
 
     lines: int = 0

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from mamba_advisor.errors import InputError
 from mamba_advisor.facts import Rank, Reading, Value
+from mamba_advisor.record import Record
 from mamba_advisor.runtime.collector import EvidenceCollector
 from mamba_advisor.runtime.fetch import fetch, is_url, page_of
 from mamba_advisor.runtime.model import Evidence
@@ -79,16 +80,14 @@ WorkerKey: TypeAlias = "tuple[int, int]"
 """DP rank and PP rank, −1 without."""
 
 
-@dataclass(slots=True)
-class _Series:
+class _Series(Record, frozen=False):
     """The last values of one worker, of its lowest TP rank."""
 
     tp: int
     values: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Scrape:
+class Scrape(Record, frozen=False):
     """One reading of the page: what every worker stated."""
 
     workers: dict[WorkerKey, _Series] = field(default_factory=dict)

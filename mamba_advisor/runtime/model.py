@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Record):
     """Mean and extremes of a series."""
 
     mean: float
@@ -20,8 +19,7 @@ class Spread:
     """90th percentile."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bucket:
+class Bucket(Record):
     """A slice of the run, for drawing it over time."""
 
     stamp: str
@@ -33,8 +31,7 @@ class Bucket:
     kv_usage: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerEvidence:
+class WorkerEvidence(Record):
     """What one DP worker, or all of them together, have shown."""
 
     worker: str
@@ -86,8 +83,7 @@ class WorkerEvidence:
     """Sentence on prefix hits that fell while KV had room, empty without that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Record):
     """The run so far."""
 
     total: WorkerEvidence

@@ -20,8 +20,8 @@ from mamba_advisor.boot.model import (
 from mamba_advisor.boot.settings import settle
 from mamba_advisor.errors import InputError
 from mamba_advisor.facts import Rank, Scalar
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import Record
 from mamba_advisor.runtime.fetch import MissingPageError, fetch, is_url, page_of
 
 TIMEOUT_S = 10.0
@@ -37,8 +37,7 @@ FIRST, LAST = "0.5.2", "0.5.23"
 """Releases that it may be when the server does not say."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerLimits:
+class WorkerLimits(Record):
     """What one DP worker holds; None: this release does not state it."""
 
     max_running_requests: int | None
@@ -60,8 +59,7 @@ class WorkerLimits:
     """Free memory after the boot, in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerInfo:
+class ServerInfo(Record):
     """A running server's resolved arguments and the limits of its workers."""
 
     source: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.runtime.bins import bin_middle, percentile
 from mamba_advisor.runtime.cell import Cell, sum_cells
 from mamba_advisor.runtime.model import Spread, WorkerEvidence
@@ -22,8 +22,7 @@ LOW, HIGH = 0.1, 0.9
 """The percentiles that a spread gives."""
 
 
-@dataclass(frozen=True, slots=True)
-class _LeftOut:
+class _LeftOut(Record):
     """Decode lines that do not count, by reason."""
 
     before_ready: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.runtime.lines import Line
 from mamba_advisor.runtime.model import Bucket
 
@@ -10,8 +10,7 @@ SLICES = 120
 """Slices kept: about as many as a plot or a line of text can show."""
 
 
-@dataclass(slots=True)
-class _Slice:
+class _Slice(Record, frozen=False):
     """Sums over the lines of one slice."""
 
     stamp: str = ""
@@ -38,8 +37,7 @@ class _Slice:
         self.cached_tokens += other.cached_tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(Record):
     """Prefix hits early and late in the run, and what KV did meanwhile."""
 
     early_share: float

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from mamba_advisor.record import Record
 from mamba_advisor.runtime.cell import (
     Cell,
     Pressure,
@@ -60,8 +60,7 @@ RESERVATIONS = (1, 3, 4, 5)
 """Slots per request that SGLang's strategies reserve, for a boot that hides S."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Record):
     """What the boot says about admission, per DP worker; None: not known."""
 
     limit: int | None = None
@@ -82,8 +81,7 @@ class Limits:
         return any(self.slots // size == self.limit for size in sizes)
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Record):
     """What the evidence consists of, and how many of it must agree."""
 
     unit: str = "decode line"
@@ -98,8 +96,7 @@ class Wording:
 DECODE_LINES = Wording()
 
 
-@dataclass(frozen=True, slots=True)
-class Events:
+class Events(Record):
     """Lines other than batch lines that tell of a full pool."""
 
     retractions: int = 0

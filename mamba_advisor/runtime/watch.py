@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.runtime.model import Evidence
 
 MIN_SAMPLES = 60
@@ -27,8 +27,7 @@ NAMES = {"state": "the state pool is short", "kv": "the KV pool is short"}
 """Hot pool -> how it is said."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(Record):
     """What the user was told last."""
 
     hot_pool: str | None = None

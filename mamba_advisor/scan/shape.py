@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from mamba_advisor.batch import SAMPLED, seconds_at
 from mamba_advisor.facts import Reading, Value
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 
 WANTED: Mapping[str, tuple[str, ...]] = {
     "decode": (
@@ -58,8 +58,7 @@ Read = Callable[[bytes], "Reading | None"]
 """Reads a line by itself; None where it gives no reading, or several."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Record):
     """Expressions for whole lines, and what their groups state."""
 
     event: str
@@ -94,8 +93,7 @@ class _UnclearError(Exception):
     """The dialects read the line in a way that no shape can repeat."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(Record):
     """A stretch of the line, and the expression that stands for it."""
 
     start: int

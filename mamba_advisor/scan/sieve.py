@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from mamba_advisor.batch import Batch, Kind, Row
 from mamba_advisor.facts import Rank, Reading
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.scan.noise import Head, Noise
 from mamba_advisor.scan.shape import BRIEF, Read, Shape, learn
 
@@ -35,8 +35,7 @@ MAX_DROPPED = 64
 """Rank tags that the expression passes over by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Record):
     """What all lines with one prefix have in common."""
 
     speaker: str

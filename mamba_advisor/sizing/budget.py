@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.pools import PoolSizes
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.releases import Eras, choose, since
@@ -74,8 +74,7 @@ def is_capped(problem: SizingProblem, tokens: int) -> bool:
     return cap is not None and tokens >= cap // problem.page_size * problem.page_size
 
 
-@dataclass(frozen=True, slots=True)
-class Unbudgeted:
+class Unbudgeted(Record):
     """Bytes that one rank allocates and the budget does not pay for."""
 
     state: int = 0

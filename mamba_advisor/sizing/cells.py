@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.releases import Eras, choose
 
 # --- the target -------------------------------------------------------------------
@@ -135,8 +135,7 @@ BLOCK_KIND = frozenset({"DFLASH", "DSPARK"})
 """Algorithms whose draft predicts a block and has KV of its own shape."""
 
 
-@dataclass(frozen=True, slots=True)
-class DraftKv:
+class DraftKv(Record):
     """A draft model's KV, as far as the release or the log knows it."""
 
     algorithm: str
@@ -149,8 +148,7 @@ class DraftKv:
     """KV bytes per token that the draft stores on a rank; None: not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class TargetKv:
+class TargetKv(Record):
     """The target's KV on one rank."""
 
     cell: int

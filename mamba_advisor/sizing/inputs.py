@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields
 from typing import Any, TypedDict
 
 from mamba_advisor.errors import InputError
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.cells import (
     DraftKv,
     TargetKv,
@@ -34,8 +34,7 @@ class StateShape(TypedDict):
     k_heads_per_rank: int
 
 
-@dataclass(frozen=True, slots=True)
-class SizingInputs:
+class SizingInputs(Record):
     """What SGLang's sizing looks at, per rank unless said; flags as resolved."""
 
     state_bytes_per_slot: int

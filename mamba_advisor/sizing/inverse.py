@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-from mamba_advisor.frozen import replace
+from mamba_advisor.record import replace
 from mamba_advisor.sizing.forward import solve
 from mamba_advisor.sizing.pools import PoolSizes
 from mamba_advisor.sizing.problem import SizingProblem

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.pools import PoolWarning
 from mamba_advisor.sizing.releases import Eras
 from mamba_advisor.sizing.terms import Terms
@@ -20,8 +20,7 @@ HEURISTIC_HIGH = 4096
 """Most that the heuristic ever allows, in requests."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestLimits:
+class RequestLimits(Record):
     """Each limit that a release applies to one boot; None: not applied."""
 
     state: int

@@ -6,7 +6,7 @@ import math
 from typing import Literal
 
 from mamba_advisor.errors import FactError
-from mamba_advisor.frozen import dataclass, replace
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing.budget import allocated_unbudgeted
 from mamba_advisor.sizing.forward import solve_terms
 from mamba_advisor.sizing.inverse import MAX_RATIO, OVERSHOOT, sustained, with_ratio
@@ -33,8 +33,7 @@ LEAST_DIGITS = (2, 3, 4, 5, 6, 7, 8)
 """Significant digits of a ratio whose pool shall be as small as possible."""
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(Record):
     """A setting, and what it gives."""
 
     flag: Literal["ratio", "pin"]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TypeAlias
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 
 PoolWarning: TypeAlias = dict[str, "int | str"]
 """``kind`` and its figures, as `oracle` records have them."""
 
 
-@dataclass(frozen=True, slots=True)
-class PoolSizes:
+class PoolSizes(Record):
     """What a release decides for one rank; None: not settled, or not applicable."""
 
     error: str | None = None

@@ -6,14 +6,13 @@ into one of these; a boot log or a model's config gives one directly.
 
 from __future__ import annotations
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 
 SPECULATION_LIMIT = 48
 """``--max-running-requests`` that speculation sets when none is given."""
 
 
-@dataclass(frozen=True, slots=True)
-class SizingProblem:
+class SizingProblem(Record):
     """Everything that decides K, T and the request limit, on one rank."""
 
     rest_gib: float

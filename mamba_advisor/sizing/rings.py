@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.releases import Eras, choose
 
 
-@dataclass(frozen=True, slots=True)
-class RingShape:
+class RingShape(Record):
     """What a ring of one state layer is made of, on one rank."""
 
     value_heads: int

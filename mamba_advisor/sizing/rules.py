@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from mamba_advisor.frozen import dataclass, replace
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing.limits import (
     LIMIT_RULES,
     LIMIT_WARNINGS,
@@ -28,8 +28,7 @@ from mamba_advisor.sizing.terms import (
 from mamba_advisor.sizing.tokens import HEAD_ROOMS, PRINTED, TOKEN_RULES, TokenRule
 
 
-@dataclass(frozen=True, slots=True)
-class Checks:
+class Checks(Record):
     """What a release looks at before it goes on."""
 
     state: bool
@@ -84,8 +83,7 @@ SHOWN_RINGS: Eras[Callable[[SizingProblem], int | None]] = (
 """First release -> bytes of one ReplaySSM ring."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Record):
     """All rules of one release."""
 
     slots_per_request: SlotRule

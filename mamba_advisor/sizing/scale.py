@@ -6,7 +6,7 @@ it allow fewer.  So the best K lies where the two meet, and bisection finds it.
 
 from __future__ import annotations
 
-from mamba_advisor.frozen import dataclass, replace
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing.forward import pools_with_slots
 from mamba_advisor.sizing.rules import Rules
 from mamba_advisor.sizing.seek import last_holding
@@ -17,8 +17,7 @@ LEAST_TOKENS = 2
 """Tokens of a request where nothing is known of it: no release reckons with fewer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Record):
     """Pools that serve equally many requests."""
 
     first: int
@@ -31,8 +30,7 @@ class Span:
     """What each of them carries at least; 0: none carries one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Record):
     """One problem, with K left open."""
 
     rules: Rules

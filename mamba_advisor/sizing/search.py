@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from mamba_advisor.frozen import replace
+from mamba_advisor.record import replace
 from mamba_advisor.sizing.inverse import MAX_RATIO, PIN_WIDTHS, Threshold
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.releases import Eras, choose

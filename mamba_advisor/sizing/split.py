@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.releases import Eras
 from mamba_advisor.sizing.terms import GIB, Terms
 
@@ -23,8 +23,7 @@ ChargeRule: TypeAlias = Callable[[Terms, int], int]
 """(terms, K) -> bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class SplitRules:
+class SplitRules(Record):
     """How one regime settles K and what the budget then pays for."""
 
     solve: SolveRule

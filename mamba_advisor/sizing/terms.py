@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.releases import Eras, choose
 
@@ -16,8 +16,7 @@ Decider: TypeAlias = Literal["ratio", "pin", "requests", "default"]
 """What settles K: the ratio, ``--max-mamba-cache-size``, M, or a constant."""
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(Record):
     """A problem, and what its release makes of it before K is known."""
 
     problem: SizingProblem

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.releases import Eras
 from mamba_advisor.sizing.terms import GIB, Terms
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(Record):
     """Rows of the KV pool, on the way from the budget."""
 
     by_stage: tuple[int, ...]

@@ -6,7 +6,7 @@ from mamba_advisor.advice.model import Cost, Prediction, Recommendation
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.boot import binding_rank
 from mamba_advisor.boot.model import RankBoot
-from mamba_advisor.frozen import dataclass, replace
+from mamba_advisor.record import Record, replace
 
 HUNDREDTH = 100
 """Fractions are advised in hundredths, rounded to the side that boots."""
@@ -24,8 +24,7 @@ TOO_LARGE = (
 """What to do where no fraction is enough."""
 
 
-@dataclass(frozen=True, slots=True)
-class Coaching:
+class Coaching(Record):
     """What a failed boot needs."""
 
     cause: str

@@ -6,11 +6,10 @@ from mamba_advisor.advice.coaching.model import Coaching, recommendation
 from mamba_advisor.advice.model import Limits, Prediction
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.boot.model import Failure
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class WayOut:
+class WayOut(Record):
     """A change that SGLang accepts in place of what it refused."""
 
     words: str

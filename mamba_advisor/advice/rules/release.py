@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from mamba_advisor.advice.model import Finding, Severity
 from mamba_advisor.advice.situation import Situation
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.sizing.releases import LAST_RELEASE, parse_release, since
 
 
-@dataclass(frozen=True, slots=True)
-class Defect:
+class Defect(Record):
     """A known defect of a release that a boot runs into."""
 
     code: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mamba_advisor.errors import ConfigError
-from mamba_advisor.frozen import replace
 from mamba_advisor.modelconfig.attention import SparseIndex
 from mamba_advisor.modelconfig.families.attention import read_mla
 from mamba_advisor.modelconfig.families.layers import (
@@ -17,6 +16,7 @@ from mamba_advisor.modelconfig.families.layers import (
 from mamba_advisor.modelconfig.fields import Fields
 from mamba_advisor.modelconfig.geometry import Geometry
 from mamba_advisor.modelconfig.state import Kda
+from mamba_advisor.record import replace
 
 GLM_PAGE = 64
 """Tokens per pooled index row's page: GLM-5.3 forces page size 64 × ``index_kpool``."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from mamba_advisor.frozen import dataclass
 from mamba_advisor.modelconfig.families import conv, gdn, kda, lightning, mamba
 from mamba_advisor.modelconfig.fields import Fields
 from mamba_advisor.modelconfig.geometry import Geometry
+from mamba_advisor.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Record):
     """A family of models, and how its config is read."""
 
     name: str

@@ -10,12 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.report.plot.scale import Axis
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(Record):
     """A curve."""
 
     name: str
@@ -32,8 +31,7 @@ class Series:
     """False: in the table only."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fill:
+class Fill(Record):
     """The area below one curve, down to another or to the axis."""
 
     name: str
@@ -46,8 +44,7 @@ class Fill:
     lower: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Record):
     """A place on the x axis, drawn as an upright line."""
 
     x: float
@@ -57,8 +54,7 @@ class Mark:
     """Where a dot sits on the line; None: no dot."""
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(Record):
     """A place on the y axis, drawn as a level line."""
 
     y: float
@@ -66,8 +62,7 @@ class Level:
     style: str
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+class Band(Record):
     """A stretch of the x axis."""
 
     low: float
@@ -76,8 +71,7 @@ class Band:
     style: str
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(Record):
     """Curves over one axis."""
 
     name: str
@@ -104,8 +98,7 @@ class Chart:
         return next(one.values for one in self.series if one.name == name)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Record):
     """A piece of a bar."""
 
     name: str
@@ -113,16 +106,14 @@ class Part:
     style: str
 
 
-@dataclass(frozen=True, slots=True)
-class StackedBar:
+class StackedBar(Record):
     """Pieces one after the other."""
 
     label: str
     parts: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Bars:
+class Bars(Record):
     """Stacked bars below one another."""
 
     name: str
@@ -136,8 +127,7 @@ class Bars:
 Picture: TypeAlias = Chart | Bars
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Record):
     """A number as it is shown, and as it is."""
 
     text: str
@@ -145,8 +135,7 @@ class Figure:
     """None: a word, or no number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
+class Numbers(Record):
     """The numbers behind a picture."""
 
     columns: tuple[str, ...]

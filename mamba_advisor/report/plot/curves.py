@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.report.plot.chart import Chart, Fill, Mark, Series, numbers, sentence
 from mamba_advisor.report.plot.markup import Markup, element
 from mamba_advisor.report.plot.palette import attributes
@@ -29,8 +29,7 @@ LABEL_SIZE = 12
 MARK_LINE = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Record):
     """The rectangle of the curves, in pixels, and the chart that it shows."""
 
     chart: Chart

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from mamba_advisor.advice.model import Advice
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.report import words
 from mamba_advisor.report.page import DETAILED_BOOTS
 from mamba_advisor.report.plot.balance import balance
@@ -27,8 +27,7 @@ Row: TypeAlias = "tuple[Picture | None, ...]"
 """Pictures side by side; None leaves a place empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Record):
     """A headline and its pictures."""
 
     title: str

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 
 Theme = Literal["light", "dark"]
 
 
-@dataclass(frozen=True, slots=True)
-class Ink:
+class Ink(Record):
     """A colour in both themes."""
 
     light: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 from mamba_advisor.report.plot.markup import Markup, element, join, number
 from mamba_advisor.report.plot.palette import attributes
 from mamba_advisor.report.plot.scale import text_width
@@ -16,8 +16,7 @@ SWATCH = 22
 NOTE_LINE = 17
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Record):
     """How a picture is to be drawn."""
 
     width: int
@@ -39,8 +38,7 @@ class Look:
     """Whether the viewer is to show them: a page has a place of its own for that."""
 
 
-@dataclass(slots=True)
-class Canvas:
+class Canvas(Record, frozen=False):
     """What has been drawn so far, from top to bottom."""
 
     look: Look

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from mamba_advisor.frozen import dataclass
+from mamba_advisor.record import Record
 
 Kind = Literal["linear", "count", "bytes", "log", "binary", "time"]
 """How an axis runs: ``count`` is linear with whole ticks, ``bytes`` linear with ticks
@@ -24,8 +24,7 @@ DAY_S = 86_400
 GIB = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Record):
     """What one direction of a picture means."""
 
     name: str

@@ -1,0 +1,176 @@
+"""`Record`: data classes that cost little until instances are made.
+
+The standard library looks at every field and compiles six methods when the module of
+a data class is loaded.  There are more than a hundred of them here, which took longer
+than reading a boot log.  A subclass of `Record` is a frozen data class to type
+checkers, and ``fields``, ``replace`` and ``asdict`` of the standard library take it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, Field, FrozenInstanceError, field
+from inspect import get_annotations
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
+
+if TYPE_CHECKING:
+    from dataclasses import replace
+else:
+
+    def replace(record: Record, /, **changes: Any) -> Record:
+        """Return *record* with *changes*, as the standard library's does, but faster.
+
+        Raises:
+            TypeError: A field is unknown.
+        """
+        return type(record)(**{**vars(record), **changes})
+
+
+__all__ = ["Record", "replace"]
+
+COMPILED = 32
+"""Instances of a class from which on its constructor is worth compiling."""
+
+
+class _Shape:
+    """The fields of a class, as the methods of `Record` need them."""
+
+    __slots__ = ("checks", "defaults", "factories", "known", "made", "names")
+
+    def __init__(self, cls: type) -> None:
+        self.made = 0
+        self.checks = hasattr(cls, "__post_init__")
+        self.defaults: dict[str, Any] = {}
+        self.factories: dict[str, Callable[[], Any]] = {}
+        notes = vars(cls).get("__annotations__") or get_annotations(cls)
+        self.names = [
+            name for name, note in notes.items() if "ClassVar[" not in str(note)
+        ]
+        self.known = frozenset(self.names)
+        for name in self.names:
+            default = vars(cls).get(name, MISSING)
+            if isinstance(default, Field):
+                if default.default_factory is MISSING or not default.init:
+                    raise TypeError(f"{name}: only default_factory is supported")
+                self.factories[name] = default.default_factory
+            elif default is not MISSING:
+                self.defaults[name] = default
+
+    def values(self, record: Record) -> tuple[Any, ...]:
+        """Return the values of all fields of *record*."""
+        return tuple([getattr(record, name) for name in self.names])
+
+    def constructor(self) -> Callable[..., None]:
+        """Return the compiled ``__init__``."""
+        known: dict[str, Any] = {"_missing": MISSING}
+        parameters, lines = ["self"], ["    _put = self.__dict__"]
+        for name in self.names:
+            parameter, value = name, name
+            if name in self.defaults:
+                parameter += f"=_of_{name}"
+                known[f"_of_{name}"] = self.defaults[name]
+            elif name in self.factories:
+                parameter += "=_missing"
+                value = f"_of_{name}() if {name} is _missing else {name}"
+                known[f"_of_{name}"] = self.factories[name]
+            parameters.append(parameter)
+            lines.append(f"    _put[{name!r}] = {value}")
+        if self.checks:
+            lines.append("    self.__post_init__()")
+        # The text is made of field names only, as in the standard library.
+        exec(f"def __init__({', '.join(parameters)}):\n" + "\n".join(lines), known)
+        made: Callable[..., None] = known["__init__"]
+        return made
+
+
+_SHAPES: dict[type, _Shape] = {}
+
+
+def _shape(cls: type) -> _Shape:
+    """Return the shape of *cls*."""
+    shape = _SHAPES.get(cls)
+    if shape is None:
+        shape = _SHAPES[cls] = _Shape(cls)
+    return shape
+
+
+class _Fields:
+    """The ``__dataclass_fields__`` of classes that nobody has asked for them yet."""
+
+    def __get__(self, _: object, cls: type) -> Any:
+        """Let the standard library look at the fields of *cls*, once."""
+        if cls is Record:
+            raise AttributeError("__dataclass_fields__")
+        _shape(cls)  # the library takes the factories off the class
+        cls.__doc__ = cls.__doc__ or cls.__name__  # it would compose one, at a cost
+        dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
+        return vars(cls)["__dataclass_fields__"]
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class Record:
+    """A frozen data class: give fields as in one, without a decorator.
+
+    ``class Cell(Record, frozen=False)`` may be changed.  Subclasses of subclasses are
+    not supported, and of `field` only ``default_factory``.
+    """
+
+    def __init_subclass__(cls, *, frozen: bool = True) -> None:
+        if not frozen:
+            cls.__setattr__ = object.__setattr__  # type: ignore[method-assign]
+            cls.__delattr__ = object.__delattr__  # type: ignore[method-assign]
+            cls.__hash__ = None  # type: ignore[assignment]
+
+    if TYPE_CHECKING:
+        __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    else:
+        __dataclass_fields__ = _Fields()
+
+        def __init__(self, *args: Any, **given: Any) -> None:
+            cls = type(self)
+            shape = _shape(cls)
+            shape.made += 1
+            passed = dict(zip(shape.names, args, strict=False)) | given
+            values = shape.defaults | passed
+            for name, factory in shape.factories.items():
+                if name not in passed:
+                    values[name] = factory()
+            fits = values.keys() == shape.known
+            if fits and len(passed) == len(args) + len(given) and shape.made < COMPILED:
+                self.__dict__.update(values)
+                if shape.checks:
+                    self.__post_init__()
+            else:
+                # Where arguments do not fit, it raises what Python raises.
+                cls.__init__ = shape.constructor()
+                cls.__init__(self, *args, **given)
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Yield name and value of every field, in their order."""
+        for name in _shape(type(self)).names:
+            yield name, getattr(self, name)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Record) or type(other) is not type(self):
+            return NotImplemented
+        shape = _shape(type(self))
+        return shape.values(self) == shape.values(other)
+
+    def __hash__(self) -> int:
+        return hash(_shape(type(self)).values(self))
+
+    def __reduce__(self) -> Any:
+        return type(self), _shape(type(self)).values(self)
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={getattr(self, name)!r}" for name in _shape(type(self)).names)
+        return f"{type(self).__qualname__}({', '.join(shown)})"
+
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+        def __delattr__(self, name: str) -> None:
+            raise FrozenInstanceError(f"cannot delete field {name!r}")
