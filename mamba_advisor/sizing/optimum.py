@@ -16,6 +16,10 @@ from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.rules import settle
 from mamba_advisor.sizing.scale import Scale, Span
 from mamba_advisor.sizing.search import Search
+from mamba_advisor.sizing.seek import last_holding
+
+UNLIMITED = 1 << 40
+"""Requests at a time that no memory carries."""
 
 PLATEAU = 0.99
 """Share of the best concurrency that still counts as the best."""
@@ -118,7 +122,7 @@ def best_split(
     search = Search(version, problem, avg_context, spare_slots, bare=bare)
     if search.is_refused:
         return None
-    if over is not None and search.without_spare().most <= over:
+    if over is not None and not search.without_spare().exceeds(over):
         return None
     if concurrency is not None or not snug:
         return _best(search, concurrency)
@@ -322,21 +326,16 @@ def _beyond(search: Search, concurrency: int | None, floor: int) -> Split | None
             return False
         raised = search.with_limit(requests)
         scale = raised.by_pin or raised.by_ratio
-        if scale is None:
-            return False
-        slots = scale.slots_for(requests)
-        return slots <= scale.most and scale.others(slots) >= requests
+        return scale is not None and scale.reaches(requests)
 
-    low, high = floor, floor + 1
-    while allows(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if allows(middle) else (low, middle)
-    if low == floor:
+    if not allows(floor + 1):
         return None
-    raised = search.with_limit(low)
-    found = None if concurrency is None else _smallest(raised, low)
+    most = search.with_limit(UNLIMITED)
+    scale = most.by_pin or most.by_ratio
+    guess = 0 if scale is None else scale.about_best()
+    best = last_holding(allows, floor + 1, UNLIMITED, guess)
+    raised = search.with_limit(best)
+    found = None if concurrency is None else _smallest(raised, best)
     found = found or _largest(raised)
     if found is None:
         return None

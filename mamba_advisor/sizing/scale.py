@@ -90,15 +90,15 @@ class Scale(Record):
         """Return whether SGLang starts with *slots*."""
         return pools_with_slots(self.rules, self.terms, slots).boots
 
+    def reaches(self, requests: int) -> bool:
+        """Return whether any pool carries *requests*."""
+        slots = self.slots_for(requests)
+        return slots <= self.most and self.others(slots) >= requests
+
     def best(self) -> Span:
         """Return the pools that carry most."""
-        requests = last_holding(
-            lambda count: self.others(self.slots_for(count)) >= count,
-            0,
-            self.state(self.most) + 1,
-            self._about_best(),
-        )
-        return self.serving(requests)
+        beyond = self.state(self.most) + 1
+        return self.serving(last_holding(self.reaches, 0, beyond, self.about_best()))
 
     def serving(self, requests: int) -> Span:
         """Return the pools that carry *requests* or more; empty where none does."""
@@ -114,7 +114,7 @@ class Scale(Record):
 
     # --- guesses: all of them may be wrong, which costs time and nothing else --------
 
-    def _about_best(self) -> int:
+    def about_best(self) -> int:
         """Return about how many requests the best pools carry."""
         spent, each = self._slope(), self._request_gib()
         per_request = spent * self.terms.reserved + each

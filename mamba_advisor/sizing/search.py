@@ -93,11 +93,11 @@ class Search:
         """The ratio's pools that carry most; None where it does not decide."""
         return self.by_ratio.best() if self.by_ratio else None
 
-    @property
-    def most(self) -> int:
-        """The requests that the best pools carry; 0 where nothing boots."""
-        found = (self.best_by_pin, self.best_by_ratio)
-        return max((span.requests for span in found if span is not None), default=0)
+    def exceeds(self, requests: float) -> bool:
+        """Return whether any pools carry more than *requests*."""
+        more = int(requests) + 1
+        scales = (self.by_pin, self.by_ratio)
+        return any(scale.reaches(more) for scale in scales if scale is not None)
 
     def pin_for(self, slots: int) -> int | None:
         """Return the pin, global as the flag is, that gives each worker *slots*.
