@@ -262,10 +262,10 @@ def test_hangup_is_ignored(start_relay: Start) -> None:
 def test_leaving_does_not_wait_for_a_stalled_reader(start_relay: Start) -> None:
     """SIGTERM leaves in seconds even when nobody reads the output; it says so."""
     process = start_relay("sys.modules['mamba_advisor.pipe.relay'].LEAVE_S = 0.5")
-    put(process, b"x" * (1 << 20))
+    put(process, b"x" * (3 << 20))
 
     process.send_signal(signal.SIGTERM)
     said = read_until(process.stderr, b"were never read\n")
 
     assert 143 == process.wait(PATIENCE_S)
-    assert b"ended after 1048576\n" in said
+    assert b"ended after 3145728\n" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import compress
 
 from mamba_advisor.batch import ALL_PROMPTS, SAMPLED, Batch, Row, seconds_at
 from mamba_advisor.facts import Rank
@@ -54,8 +55,9 @@ class Ear:
     def sift(self, batch: Batch) -> Batch:
         """Return the lines of *batch* that count."""
         ranks = batch.ranks
-        for rank in sorted({ranks[tags] for tags in batch.tags()}):
-            self.hears(rank)
+        if len(batch.tags()) > 1:
+            for rank in sorted({ranks[tags] for tags in batch.tags()}):
+                self.hears(rank)
         heard = {tags for tags in batch.tags() if self.hears(ranks[tags])}
         starts = [
             kind.start
@@ -80,13 +82,10 @@ class Ear:
 
     def _has_room(self, batch: Batch, starts: list[int]) -> bool:
         """Note the prefill lines of *batch* if all of them count; return whether."""
-        place = batch.tags_at
         found: Counter[tuple[int, int]] = Counter()
         for start in starts:
-            tags = Counter(
-                row[place] if place >= 0 else b"" for row in batch.rows if row[start]
-            )
-            for tag, count in tags.items():
+            tags = compress(batch.printed_tags(), batch.column(start))
+            for tag, count in Counter(tags).items():
                 rank = batch.ranks[tag]
                 found[rank.dp, rank.pp] += count
         sums = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import fcntl
 import os
 import select
 import stat
@@ -14,6 +16,17 @@ ATOMIC = 4096
 
 MERGE = 64 << 10
 """Backlog pieces are merged up to this many bytes, so that short lines cost little."""
+
+
+PIPE_BYTES = 1 << 20
+"""Wanted capacity of a pipe: some 5000 lines, and a whole block of the relay."""
+
+
+def widen(fd: int) -> None:
+    """Let a pipe hold `PIPE_BYTES`, where the system allows it."""
+    with contextlib.suppress(OSError, AttributeError):
+        if fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) < PIPE_BYTES:
+            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
 
 def hold(fd: int) -> OSError | None:
@@ -94,8 +107,12 @@ class Outlet:
         """Whether the descriptor was opened anew."""
         return self.fd != self._inherited
 
+    def widen(self) -> None:
+        """Let a pipe take more at a time: then its reader is waited for less often."""
+        widen(self.fd)
+
     def put(
-        self, data: bytes | bytearray, start: int, end: int, *, hold: bool = False
+        self, data: bytes | memoryview, start: int, end: int, *, hold: bool = False
     ) -> None:
         """Write ``data[start:end]`` as far as the reader takes it, keep the rest.
 
@@ -133,15 +150,19 @@ class Outlet:
         if self.error is not None:
             _put_null(self._inherited)
 
-    def _keep(self, rest: bytes | bytearray) -> None:
+    def _keep(self, rest: bytes | memoryview) -> None:
         self.pending += len(rest)
         if self._backlog and len(self._backlog[-1]) + len(rest) <= MERGE:
             self._backlog[-1] += rest
         else:
             self._backlog.append(bytearray(rest))
 
-    def _write(self, data: bytes | bytearray, start: int, end: int) -> int:
+    def _write(self, data: bytes | bytearray | memoryview, start: int, end: int) -> int:
         """Write until the reader takes no more; return where that was."""
+        with memoryview(data) as view:
+            return self._write_view(view, start, end)
+
+    def _write_view(self, view: memoryview, start: int, end: int) -> int:
         while start < end:
             stop = end
             if self._asks and not self._is_file:
@@ -149,7 +170,7 @@ class Outlet:
                     break
                 stop = min(end, start + ATOMIC)
             try:
-                count = os.write(self.fd, data[start:stop])
+                count = os.write(self.fd, view[start:stop])
             except BlockingIOError:
                 break
             except OSError as error:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
 import select
 import signal
@@ -11,11 +9,11 @@ import time
 from dataclasses import replace
 
 from mamba_advisor.pipe.listener import Listener, Moment, RelayResult
-from mamba_advisor.pipe.outlet import Outlet, hold
+from mamba_advisor.pipe.outlet import Outlet, hold, widen
 from mamba_advisor.pipe.signals import Signals
 from mamba_advisor.pipe.voice import Voice
 
-BLOCK = 512 << 10
+BLOCK = 1024 << 10
 """Bytes of the one buffer that all input goes through."""
 
 BACKLOG = 64 << 20
@@ -25,9 +23,6 @@ ROOM = 4096
 """With less free space in the buffer, what it holds is looked at before reading on."""
 
 NEWLINE = 0x0A
-
-PIPE_BYTES = 1 << 20
-"""Wanted capacity of the input pipe: some 5000 lines, enough for our pauses."""
 
 IDLE_MS = 20
 """Silence after which the bytes passed on are looked at: a few lines at a time cost
@@ -127,7 +122,9 @@ class _Relay:
         """Relay, then say the last word, then wait for the readers."""
         self._listener = listener
         self._bound = bound
-        self._widen()
+        # What arrives during our longest pauses finds room, and what we pass on then.
+        widen(self._source)
+        self._out.widen()
         self._note_output()
         while self._reading:
             self._step()
@@ -157,7 +154,7 @@ class _Relay:
             else:
                 self._voice.collect()
         if not ready and self._seen < self._filled:
-            self._look()
+            self._look(self._slice)
         if self._stop_at is not None and self._reading:
             now = time.monotonic()
             if now >= min(self._stop_at, self._silent_at):
@@ -224,7 +221,7 @@ class _Relay:
             self._stop_reading()
             return
         end = self._filled = start + count
-        self._out.put(self._buffer, start, end, hold=self._is_held)
+        self._out.put(self._view, start, end, hold=self._is_held)
         self._received += count
         self._voice.at_line_start = self._buffer[end - 1] == NEWLINE
         self._note_output()
@@ -234,14 +231,14 @@ class _Relay:
 
     def _look_at_all(self) -> None:
         """Show the listener everything that has been passed on."""
-        while self._seen < self._filled:
-            self._look()
+        if self._seen < self._filled:
+            self._look(BLOCK)
 
-    def _look(self) -> None:
-        """Show the listener a slice of what has been passed on."""
+    def _look(self, size: int) -> None:
+        """Show the listener *size* bytes at most of what has been passed on."""
         start = self._seen
         self._looking = True
-        self._seen = min(self._filled, start + self._slice)
+        self._seen = min(self._filled, start + size)
         if self._listener_error is None:
             began = time.perf_counter()
             try:
@@ -252,7 +249,7 @@ class _Relay:
             low, high = SLICE_BYTES
             if took > SLICE_S:
                 self._slice = max(low, self._slice // 2)
-            elif took < SLICE_S / 2 and self._seen - start == self._slice:
+            elif took < SLICE_S / 2 and self._seen - start >= self._slice:
                 self._slice = min(high, self._slice * 2)
         if self._seen == self._filled:
             self._seen = self._filled = 0
@@ -321,12 +318,6 @@ class _Relay:
     def _leave_soon(self) -> None:
         if self._leave_at is None:
             self._leave_at = time.monotonic() + LEAVE_S
-
-    def _widen(self) -> None:
-        """Let the input pipe hold what arrives during our longest pauses."""
-        with contextlib.suppress(OSError, AttributeError):
-            if fcntl.fcntl(self._source, fcntl.F_GETPIPE_SZ) < PIPE_BYTES:
-                fcntl.fcntl(self._source, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
     def _close(self) -> RelayResult:
         if self._voice.child is not None:

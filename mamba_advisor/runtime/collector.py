@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import compress
 from operator import itemgetter
 
 from mamba_advisor.batch import Batch, Kind, Row
@@ -113,14 +115,14 @@ class EvidenceCollector:
             place = batch.tags_at
             batch = batch.only(lambda row: row[place] in speakers)
         for kind in batch.kinds:
-            rows = [row for row in batch.rows if row[kind.start]]
+            rows = list(compress(batch.rows, batch.column(kind.start)))
             if kind.event != "decode":
                 for worker, chosen in self._by_worker(batch, kind, rows):
                     weighed = worker.weigh_prompts(len(chosen), batch.stamp_at >= 0)
                     for weight, part in weighed:
                         worker.add_rows("prefill", chosen[part], kind.fields, weight)
                 continue
-            self._note_extremes(batch, kind, rows)
+            self._note_extremes(batch, kind)
             for weight, part in parts_of(self._decoded):
                 for worker, chosen in self._by_worker(batch, kind, rows[part]):
                     worker.add_rows("decode", chosen, kind.fields, weight)
@@ -131,53 +133,56 @@ class EvidenceCollector:
         self, batch: Batch, kind: Kind, rows: list[Row]
     ) -> Iterator[tuple[Worker, list[Row]]]:
         """Yield each worker and the values of its rows."""
-        place, start, stop = batch.tags_at, kind.start, kind.start + len(kind.fields)
-        groups: dict[bytes, list[Row]] = {}
-        for row in rows:
-            tags = row[place] if place >= 0 else b""
-            groups.setdefault(tags, []).append(row[start:stop])
+        place, part = batch.tags_at, kind.part
+        groups: defaultdict[bytes, list[Row]] = defaultdict(list)
+        if place < 0 or len(batch.tags()) == 1:
+            groups[next(iter(batch.tags()))] = [row[part] for row in rows]
+        else:
+            for row in rows:
+                groups[row[place]].append(row[part])
         for tags, chosen in groups.items():
-            yield self._worker(worker_name(batch.ranks[tags]))[1], chosen
+            if chosen:
+                yield self._worker(worker_name(batch.ranks[tags]))[1], chosen
 
-    def _note_extremes(self, batch: Batch, kind: Kind, rows: list[Row]) -> None:
+    def _note_extremes(self, batch: Batch, kind: Kind) -> None:
         """Note the largest numbers of each worker, counted or not."""
-        workers = [
-            self._worker(worker_name(batch.ranks[tags]))[1] for tags in batch.tags()
-        ]
+        workers = {
+            tags: self._worker(worker_name(batch.ranks[tags]))[1].decode
+            for tags in batch.tags()
+        }
         for fact in ("running", "queued"):
             if fact not in kind.fields:
                 continue
             place = kind.start + kind.fields.index(fact)
-            # Few of many: the same numbers come again and again.
-            printed = set(map(itemgetter(place), rows))
-            largest = max((int(text or 0) for text in printed), default=0)
+            printed = batch.column(place)
+            largest = largest_of(printed)
             is_running = fact == "running"
             if is_running:
                 self._note_peak(batch, place, largest)
             known = (
-                worker.decode.peak if is_running else worker.decode.longest_queue
-                for worker in workers
+                decode.peak if is_running else decode.longest_queue
+                for decode in workers.values()
             )
             if largest <= min(known, default=0):
                 continue
-            for worker, values in self._by_worker(batch, kind, rows):
-                number = largest_of(values, kind.fields, fact)
-                worker.decode.note_extremes(
+            for tags, text in set(zip(batch.printed_tags(), printed, strict=True)):
+                number = int(text or 0)
+                workers[tags].note_extremes(
                     number if is_running else 0, 0 if is_running else number
                 )
 
     def _write_diary(self, batch: Batch, speakers: Mapping[bytes, str]) -> None:
         """Note times and line numbers of a batch, in the order of the log."""
-        diary, rows, place = self._diary, batch.rows, batch.stamp_at
+        diary, rows = self._diary, batch.rows
         pairs = {(n, kind.event) for n in speakers.values() for kind in batch.kinds}
-        stamps = [row[place] for row in rows] if place >= 0 else [b""] * len(rows)
-        is_sorted = stamps == sorted(stamps)
+        stamps = batch.printed_stamps()
+        is_sorted = list(stamps) == sorted(stamps)
         start = 0
         while start < len(rows):
             if diary.is_over(stamps[start]):
                 diary.turn_to(stamps[start])
             end = diary.end_of_moment(stamps, start, is_sorted=is_sorted)
-            looked = rows[start : start + diary.take(end - start)]
+            looked = range(start, start + diary.take(end - start))
             if missing := diary.missing(pairs):
                 self._note_rows(batch, looked, speakers, missing)
             start = end
@@ -202,46 +207,44 @@ class EvidenceCollector:
     def _note_rows(
         self,
         batch: Batch,
-        rows: Sequence[Row],
+        looked: range,
         speakers: Mapping[bytes, str],
         missing: set[tuple[str, str]],
     ) -> None:
         """Put rows of one moment on the timeline, for workers and kinds *missing*."""
-        diary, tags_at = self._diary, batch.tags_at
-        known = set[tuple[bytes, int]]()
-        for row in rows:
-            tags = row[tags_at] if tags_at >= 0 else b""
-            for kind in batch.kinds:
-                if not row[kind.start]:
-                    continue
-                if (tags, kind.start) not in known:
-                    known.add((tags, kind.start))
-                    pair = speakers[tags], kind.event
-                    if pair in missing and diary.is_new(*pair):
-                        self._note_row(batch, kind, row)
-                        missing.remove(pair)
-                        if not missing:
-                            return
-                break
+        events, printed = {event for _, event in missing}, batch.printed_tags()
+        firsts: list[tuple[int, Kind]] = []
+        for kind in batch.kinds:
+            if kind.event in events:
+                marks = batch.column(kind.start)
+                # Of lines with the same tags the first one stays.
+                first = {printed[at]: at for at in reversed(looked) if marks[at]}
+                firsts += [(at, kind) for at in first.values()]
+        firsts.sort(key=itemgetter(0))
+        for at, kind in firsts:
+            if self._diary.is_new(speakers[printed[at]], kind.event):
+                self._note_row(batch, kind, batch.rows[at])
 
     def _note_row(self, batch: Batch, kind: Kind, row: Row) -> None:
         stamp = row[batch.stamp_at] if batch.stamp_at >= 0 else b""
-        values = row[kind.start : kind.start + len(kind.fields)]
+        values = row[kind.part]
         if kind.event == "decode":
             reader = self._readers.get(kind.fields)
             if reader is None:
                 reader = self._readers[kind.fields] = RowReader(kind.fields)
             self._diary.note_decode(stamp, reader.line(values))
         else:
-            texts = dict(zip(kind.fields, values, strict=True))
-            new, cached = (int(texts.get(fact) or 0) for fact in PROMPTS)
+            new, cached = (
+                int(values[kind.fields.index(fact)] or 0) if fact in kind.fields else 0
+                for fact in PROMPTS
+            )
             self._diary.note_prefill(stamp, new, cached)
 
     def _note_peak(self, batch: Batch, place: int, peak: int) -> None:
         """Note the first line with *peak* running requests, if that is the most yet."""
         if peak > self._diary.peak:
-            for index, row in enumerate(batch.rows):
-                if row[place] and int(row[place]) == peak:
+            for index, printed in enumerate(batch.column(place)):
+                if printed and int(printed) == peak:
                     self._diary.note_line(batch.line_of(index), peak)
                     break
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mamba_advisor.runtime.clock import Clock
 from mamba_advisor.runtime.lines import Line
-from mamba_advisor.runtime.timeline import Timeline
+from mamba_advisor.runtime.timeline import Slice, Timeline
 
 TENS_FROM_S = 16
 """Width of a slice from which moments are tens of seconds."""
@@ -37,6 +37,7 @@ class Diary:
         "_looked",
         "_noted",
         "_peak_line",
+        "_slice",
         "clock",
         "moment",
         "peak",
@@ -56,6 +57,7 @@ class Diary:
         self.peak = 0
         """Most running requests of a noted line number."""
 
+        self._slice: Slice | None = None
         self._looked = 0
         self._noted: set[tuple[str, str]] = set()
         self._first_line = self._last_line = self._peak_line = 0
@@ -63,6 +65,7 @@ class Diary:
     def turn_to(self, stamp: bytes) -> None:
         """Begin the moment of *stamp*; lines without any are one moment."""
         self._noted.clear()
+        self._slice = None
         self._looked = 0
         self.second = self.clock.advance(stamp.decode("ascii", "replace"))
         self.timeline.reach(self.second)
@@ -115,12 +118,17 @@ class Diary:
 
     def note_decode(self, stamp: bytes, line: Line) -> None:
         """Put a decode line on the timeline."""
-        self.timeline.add_decode(self.second, stamp.decode("ascii", "replace"), line)
+        (self._slice or self._begin_slice(stamp)).add_decode(line)
 
     def note_prefill(self, stamp: bytes, new: int, cached: int) -> None:
         """Put a prefill line's prompt tokens on the timeline."""
+        (self._slice or self._begin_slice(stamp)).add_prefill(new, cached)
+
+    def _begin_slice(self, stamp: bytes) -> Slice:
+        """Return the slice of the present moment."""
         text = stamp.decode("ascii", "replace")
-        self.timeline.add_prefill(self.second, text, new, cached)
+        self._slice = self.timeline.slice_at(self.second, text)
+        return self._slice
 
     def note_line(self, number: int, running: int = 0) -> None:
         """Keep the first and the last line, and the first one at the peak."""
@@ -140,6 +148,7 @@ class Diary:
     def begin_timeline(self) -> None:
         """Forget what was drawn so far."""
         self.timeline = Timeline()
+        self._slice = None
         self._noted.clear()
 
     def merge(self, other: Diary) -> None:
@@ -147,7 +156,7 @@ class Diary:
         offset_s = self.clock.advance(other.clock.first_stamp)
         self.timeline.merge(other.timeline, offset_s)
         self.clock.advance(other.clock.last_stamp)
-        self.moment = None
+        self.moment = self._slice = None
         self.note_line(other._first_line)
         self.note_line(other._last_line)
         self.note_line(other._peak_line, other.peak)

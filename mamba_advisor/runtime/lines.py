@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from mamba_advisor.facts import Value
@@ -89,13 +90,16 @@ class _Converted(dict[bytes, "int | None"]):
 class RowReader:
     """Turns rows of matched bytes of one shape into lines."""
 
-    __slots__ = ("_places", "counts", "percents")
+    __slots__ = ("_pick", "_places", "counts", "percents")
 
     def __init__(self, fields: Sequence[str]) -> None:
         """Make a reader for rows whose places state *fields*, in this order."""
         self._places = tuple(
             fields.index(name) if name in fields else None for name in FACTS
         )
+        # What is not stated stands behind the last value.
+        stated = (len(fields) if at is None else at for at in self._places)
+        self._pick = itemgetter(*stated)
         self.counts = _Converted(int)
         """Printed count -> its value, None for none."""
 
@@ -108,9 +112,7 @@ class RowReader:
         Raises:
             ValueError: A value is no number.
         """
-        running, queued, kv, state, slots, tokens = (
-            b"" if place is None else row[place] for place in self._places
-        )
+        running, queued, kv, state, slots, tokens = self._pick((*row, b""))
         counts, percents = self.counts, self.percents
         return Line(
             counts[running] or 0,
@@ -126,7 +128,3 @@ class RowReader:
         columns = list(zip(*rows, strict=True))
         nothing = (b"",) * len(rows)
         return [nothing if at is None else columns[at] for at in self._places]
-
-    def largest(self, printed: Iterable[bytes]) -> int:
-        """Return the largest of some printed counts, 0 without any."""
-        return max((self.counts[text] or 0 for text in set(printed)), default=0)

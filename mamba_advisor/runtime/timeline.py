@@ -10,7 +10,7 @@ SLICES = 120
 """Slices kept: about as many as a plot or a line of text can show."""
 
 
-class _Slice(Record, frozen=False):
+class Slice(Record, frozen=False):
     """Sums over the lines of one slice."""
 
     stamp: str = ""
@@ -24,7 +24,25 @@ class _Slice(Record, frozen=False):
     new_tokens: int = 0
     cached_tokens: int = 0
 
-    def add(self, other: _Slice) -> None:
+    def add_decode(self, line: Line) -> None:
+        """Count one decode line."""
+        self.lines += 1
+        self.running += line.running
+        self.queued += line.queued
+        if line.kv_percent is not None:
+            self.kv_lines += 1
+            self.kv_percent += line.kv_percent
+        if line.state_percent is not None:
+            self.state_lines += 1
+            self.state_percent += line.state_percent
+
+    def add_prefill(self, new: int, cached: int) -> None:
+        """Count *new* and *cached* prompt tokens."""
+        self.new_tokens += new
+        self.cached_tokens += cached
+
+    def add(self, other: Slice) -> None:
+        """Add the sums of *other*."""
         self.stamp = self.stamp or other.stamp
         self.lines += other.lines
         self.running += other.running
@@ -57,48 +75,38 @@ class Timeline:
 
     def __init__(self) -> None:
         self.width_s = 1.0
-        self._slices: dict[int, _Slice] = {}
+        self._slices: dict[int, Slice] = {}
 
     def add_decode(self, second: float, stamp: str, line: Line) -> None:
         """Count one decode line at *second* of the run."""
-        at = self._slice(second, stamp)
-        at.lines += 1
-        at.running += line.running
-        at.queued += line.queued
-        if line.kv_percent is not None:
-            at.kv_lines += 1
-            at.kv_percent += line.kv_percent
-        if line.state_percent is not None:
-            at.state_lines += 1
-            at.state_percent += line.state_percent
+        self.slice_at(second, stamp).add_decode(line)
 
     def add_prefill(self, second: float, stamp: str, new: int, cached: int) -> None:
         """Count *new* and *cached* prompt tokens at *second* of the run."""
-        at = self._slice(second, stamp)
-        at.new_tokens += new
-        at.cached_tokens += cached
+        self.slice_at(second, stamp).add_prefill(new, cached)
 
     def reach(self, second: float) -> None:
         """Double the width until *second* of the run lies in one of 120 slices."""
         while second >= self.width_s * SLICES:
             self.width_s *= 2
-            halved: dict[int, _Slice] = {}
+            halved: dict[int, Slice] = {}
             for index, old in sorted(self._slices.items()):
-                halved.setdefault(index // 2, _Slice()).add(old)
+                halved.setdefault(index // 2, Slice()).add(old)
             self._slices = halved
 
-    def _slice(self, second: float, stamp: str) -> _Slice:
+    def slice_at(self, second: float, stamp: str) -> Slice:
+        """Return the slice of *second* of the run; a new one begins at *stamp*."""
         self.reach(second)
         index = int(second / self.width_s)
         found = self._slices.get(index)
         if found is None:
-            found = self._slices[index] = _Slice(stamp)
+            found = self._slices[index] = Slice(stamp)
         return found
 
     def merge(self, other: Timeline, offset_s: float) -> None:
         """Add *other*, which begins *offset_s* seconds after this timeline."""
         for index, theirs in sorted(other._slices.items()):
-            self._slice(offset_s + index * other.width_s, theirs.stamp).add(theirs)
+            self.slice_at(offset_s + index * other.width_s, theirs.stamp).add(theirs)
 
     def buckets(self) -> tuple[Bucket, ...]:
         """Return the slices with decode lines, in order, as means per worker."""
@@ -127,7 +135,7 @@ class Timeline:
             if at.new_tokens + at.cached_tokens or at.lines
         ]
         half = sum(at.new_tokens + at.cached_tokens for at in ordered) / 2
-        early, late = _Slice(), _Slice()
+        early, late = Slice(), Slice()
         for at in ordered:
             is_early = early.new_tokens + early.cached_tokens < half
             (early if is_early else late).add(at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mamba_advisor.batch import ALL_PROMPTS, SECONDS, Row
 from mamba_advisor.facts import Rank, Value
@@ -95,13 +95,14 @@ class Worker:
         if event == "decode":
             self.decode.add_rows(rows, fields, weight)
             return
-        self.new_tokens += _sum(rows, fields, "new_tokens") * weight
-        self.cached_tokens += _sum(rows, fields, "cached_tokens") * weight
+        new, cached, running, queued = (
+            _column(rows, fields, name)
+            for name in ("new_tokens", "cached_tokens", "running", "queued")
+        )
+        self.new_tokens += _sum(new) * weight
+        self.cached_tokens += _sum(cached) * weight
         if "running" in fields:
-            running, queued = (
-                largest_of(rows, fields, n) for n in ("running", "queued")
-            )
-            self.prefill.note_extremes(running, queued)
+            self.prefill.note_extremes(largest_of(running), largest_of(queued))
             self.prefill.add_rows(rows, fields, weight)
 
     def weigh_prompts(
@@ -156,17 +157,19 @@ class Worker:
         self._retracted.update(other._retracted)
 
 
-def _sum(rows: Sequence[Row], fields: tuple[str, ...], name: str) -> int:
-    """Return the sum of the counts *name* over *rows*."""
-    if name not in fields:
-        return 0
-    place = fields.index(name)
-    return sum(int(row[place] or 0) for row in rows)
+def largest_of(printed: Iterable[bytes]) -> int:
+    """Return the largest of some printed counts, of which some may be empty."""
+    # Few of many: the same numbers come again and again.
+    return max(map(int, filter(None, set(printed))), default=0)
 
 
-def largest_of(rows: Sequence[Row], fields: tuple[str, ...], name: str) -> int:
-    """Return the largest of the counts *name* in *rows*."""
+def _sum(printed: Iterable[bytes]) -> int:
+    return sum(map(int, filter(None, printed)))
+
+
+def _column(rows: Sequence[Row], fields: tuple[str, ...], name: str) -> Sequence[bytes]:
+    """Return what *rows* print for the fact *name*, nothing where they do not."""
     if name not in fields:
-        return 0
+        return ()
     place = fields.index(name)
-    return max((int(row[place] or 0) for row in rows), default=0)
+    return [row[place] for row in rows]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from mamba_advisor.scan.shape import CLOCK, any_time
+from mamba_advisor.scan.shape import CLOCK, passed_time
 
 ENOUGH = 48
 """Lines with the same head that have said nothing before it counts as noise."""
@@ -103,7 +103,11 @@ def _cut(line: bytes) -> _Cut | None:
     for clock in CLOCK.finditer(line, 0, LOOK_AT):
         edge = clock.end()
         if end := _END.match(line, edge):
-            return _Cut(edge, end.end(), _stop(line, end.end(), LITERAL))
+            start = end.end()
+            if line.startswith(ACCESS, start):
+                # The plain reader asks no more of them either.
+                return _Cut(edge, start, start + len(ACCESS))
+            return _Cut(edge, start, _stop(line, start, LITERAL))
     if not edge:
         return None
     # Another format, which may name modules and places at length: the message is
@@ -150,7 +154,7 @@ def _lead(text: bytes) -> bytes:
     parts, position = list[bytes](), 0
     for clock in CLOCK.finditer(text):
         parts.append(_generalise(text[position : clock.start()]))
-        parts.append(any_time(clock.group()))
+        parts.append(passed_time(clock.group()))
         position = clock.end()
     parts.append(_generalise(text[position:]))
     return b"".join(parts)

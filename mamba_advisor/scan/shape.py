@@ -85,6 +85,9 @@ class Shape(Record):
     gap: bytes
     """What stands between time and tags."""
 
+    tags: bytes
+    """Between time and message, without groups."""
+
     opening: bytes
     """The start of what stands behind the tags: enough to tell the message."""
 
@@ -163,12 +166,16 @@ class _Learner:
             else piece
             for piece in pieces
         ]
-        sparse = [
-            replace(piece, expression=unsampled_time(reading.stamp.encode()))
-            if piece is stamp
-            else piece
-            for piece in pieces
-        ]
+        time = stamp or clock
+        passed, sparse = (
+            [
+                replace(piece, expression=loose(line[piece.start : piece.end]))
+                if piece is time
+                else piece
+                for piece in pieces
+            ]
+            for loose in (passed_time, unsampled_time)
+        )
         brief = b""
         if len(short) == len(BRIEF):
             brief = self._expression(others, edge, short[-1].end, groups=True)
@@ -177,7 +184,6 @@ class _Learner:
             len(line),
         )
         told = max([told, *(p.end for p in pieces if p.start < told < p.end)])
-        time = stamp or clock
         middle = time.end if time else (tags.start if tags else edge)
         return Shape(
             reading.event,
@@ -188,9 +194,10 @@ class _Learner:
             self._expression(pieces, edge, len(line), groups=True),
             fields,
             brief,
-            self._expression(pieces, 0, middle, groups=False),
+            self._expression(passed, 0, middle, groups=False),
             self._expression(sparse, 0, middle, groups=False) if stamp else b"",
             re.escape(line[middle : tags.start if tags else middle]),
+            self._expression(pieces, middle, edge, groups=False),
             self._expression(pieces, edge, told, groups=False),
         )
 
@@ -322,12 +329,21 @@ def any_time(printed: bytes) -> bytes:
     return re.escape(literal) + b".{%d}" % (len(printed) - len(literal))
 
 
+def passed_time(printed: bytes) -> bytes:
+    """Return an expression like `any_time`, for lines that are passed over.
+
+    It jumps without looking for a newline, which every line would pay for: should
+    there be one, a line shorter than a time is passed over, and it says nothing.
+    """
+    return b"(?s:" + any_time(printed) + b")"
+
+
 def unsampled_time(printed: bytes) -> bytes:
-    """Return an expression for times like `any_time`, but of seconds not sampled."""
+    """Return an expression like `passed_time`, but of seconds not sampled."""
     at = seconds_at(printed)
     head, tail = any_time(printed[:at]), printed[at + 1 :]
     rest = b".{%d}" % len(tail) if tail else b""
-    return head + b"[^%c]" % SAMPLED + rest
+    return b"(?s:" + head + b"[^%c]" % SAMPLED + rest + b")"
 
 
 def _tags(printed: bytes) -> bytes:

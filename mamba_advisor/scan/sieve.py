@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from itertools import compress
 
 from mamba_advisor.batch import Batch, Kind, Row
 from mamba_advisor.facts import Rank, Reading
@@ -159,8 +159,7 @@ class Sieve:
             return
         for kind in batch.kinds:
             if kind.event == "decode":
-                rows = [row for row in batch.rows if row[kind.start]]
-                tags = replace(batch, rows=rows).tags() if rows else set()
+                tags = set(compress(batch.printed_tags(), batch.column(kind.start)))
                 self._decoding.update((batch.speaker, tag) for tag in tags)
         self._is_stale |= self._weigh(batch.speaker)
 
@@ -254,8 +253,7 @@ class Sieve:
                 key = shape.lead, shape.gap, shape.speaker
                 repeated.setdefault(key, []).append(shape.opening)
             if self._is_sampled(shape):
-                tags = shape.gap + rb"[^\n\]]+" if shape.has_tags else b""
-                heads.append((shape.sparse, tags + shape.opening))
+                heads.append((shape.sparse, shape.tags + shape.opening))
         for (lead, gap, speaker), openings in repeated.items():
             tags = b"|".join(map(re.escape, self._dropped[speaker]))
             rest = b"(?:" + tags + b")(?:" + b"|".join(openings) + b")"
@@ -263,8 +261,8 @@ class Sieve:
         by_lead: dict[bytes, list[bytes]] = {}
         for lead, rest in heads:
             by_lead.setdefault(lead, []).append(rest)
-        if not by_lead:
-            return b""
-        return b"(?!%s)" % b"|".join(
-            lead + b"(?:" + b"|".join(rests) + b")" for lead, rests in by_lead.items()
+        # Each by itself: an alternation takes longer to be left.
+        return b"".join(
+            b"(?!" + lead + b"(?:" + b"|".join(rests) + b"))"
+            for lead, rests in by_lead.items()
         )

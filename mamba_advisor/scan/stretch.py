@@ -11,7 +11,16 @@ from mamba_advisor.scan.sieve import Origin
 class Stretch:
     """A part of the buffer that rows were made of, between two newlines."""
 
-    __slots__ = ("_after", "_before", "_buffer", "_end", "_known", "_pattern", "_start")
+    __slots__ = (
+        "_after",
+        "_before",
+        "_buffer",
+        "_end",
+        "_is_only",
+        "_known",
+        "_pattern",
+        "_start",
+    )
 
     def __init__(
         self,
@@ -19,6 +28,8 @@ class Stretch:
         pattern: re.Pattern[bytes],
         newlines: tuple[int, int],
         lines: tuple[int, int],
+        *,
+        is_only: bool,
     ) -> None:
         """Remember where rows come from.
 
@@ -27,11 +38,13 @@ class Stretch:
             pattern: What has found them.
             newlines: Places of the newlines around the stretch.
             lines: Lines of the log up to either of them.
+            is_only: All rows are of one origin.
         """
         self._buffer = buffer
         self._pattern = pattern
         self._start, self._end = newlines
         self._before, self._after = lines
+        self._is_only = is_only
         self._known: dict[tuple[int, int], int] = {}
 
     def line_of(self, origin: Origin, index: int) -> int:
@@ -52,9 +65,9 @@ class Stretch:
 
     def _from_start(self, origin: Origin, index: int) -> int:
         matches = self._pattern.finditer(self._buffer, self._start, self._end + 1)
-        mine = (found.start() for found in matches if _is_of(origin, found))
-        for newline in islice(mine, index, None):
-            return self._before + 1 + self._newlines(self._start, newline)
+        mine = matches if self._is_only else (m for m in matches if _is_of(origin, m))
+        for found in islice(mine, index, None):
+            return self._before + 1 + self._newlines(self._start, found.start())
         raise IndexError(index)
 
     def _from_end(self, origin: Origin, index: int) -> int:
