@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any, ClassVar
 
 import pytest
 
-from mamba_advisor.record import COMPILED, Record
+from mamba_advisor.record import COMPILED, Record, replace
 
 
 class Cheap(Record):
@@ -132,6 +132,21 @@ def test_copies() -> None:
     assert cheap == copy.copy(cheap) == copy.deepcopy(cheap)
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         assert cheap == pickle.loads(pickle.dumps(cheap, protocol))
+
+
+@pytest.mark.parametrize("changes", [{}, {"first": 9}, {"second": "x", "third": (1,)}])
+def test_replace_as_the_standard_one(changes: dict[str, Any]) -> None:
+    """The quick `replace` gives what the standard library's does."""
+    cheap = Cheap(1, third=(2,), fourth={"a": 1})
+
+    assert dataclasses.replace(cheap, **changes) == replace(cheap, **changes)
+    assert Empty() == replace(Empty())
+
+
+def test_replace_refuses_an_unknown_field() -> None:
+    """A change to no field is a `TypeError`."""
+    with pytest.raises(TypeError):
+        replace(Cheap(1), fifth=5)  # type: ignore[call-arg]  # that is the point
 
 
 def test_own_methods_stay() -> None:

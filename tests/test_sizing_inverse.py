@@ -27,7 +27,7 @@ from mamba_advisor.sizing import (
     sustained,
 )
 from mamba_advisor.sizing.inputs import reduce_inputs
-from mamba_advisor.sizing.inverse import MAX_RATIO, greatest_ratio, round_ratio
+from mamba_advisor.sizing.inverse import MAX_RATIO, Threshold, round_ratio
 from mamba_advisor.sizing.releases import KNOWN_RELEASES
 
 RECORDS = json.loads(
@@ -268,14 +268,17 @@ def test_rounding_goes_to_the_safe_side(digits: int, up: bool, expected: float) 
     assert expected == round_ratio(0.456789, digits, up=up)
 
 
-def test_greatest_ratio_ends_where_nothing_grows() -> None:
-    """K = 10·r up to 50: at most 20 slots below 2.1; at most 60 with any ratio."""
+def test_threshold_is_as_close_as_its_digits() -> None:
+    """K = 9.7·r up to 50: 21 slots from 2.16495 on; 60 with no ratio."""
 
     def slots_of(ratio: float) -> int:
-        return min(50, int(10 * ratio))
+        return min(50, int(9.7 * ratio))
 
-    assert greatest_ratio(slots_of, 20) == pytest.approx(2.1)
-    assert MAX_RATIO == greatest_ratio(slots_of, 60)
+    threshold, beyond = Threshold(slots_of, 21), Threshold(slots_of, 60)
+    assert (2.1, 2.16, 2.164) == tuple(threshold.below(digits) for digits in (2, 3, 4))
+    assert (2.2, 2.17) == (threshold.above(2), threshold.above(3))
+    assert MAX_RATIO == beyond.below(3)
+    assert not beyond.is_reached
 
 
 @pytest.mark.parametrize(

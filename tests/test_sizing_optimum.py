@@ -305,3 +305,36 @@ def test_goal_is_needed() -> None:
     """Neither context nor concurrency: the message names both."""
     with pytest.raises(FactError, match="average context or a wanted concurrency"):
         best_split("0.5.20", QN4, None)
+
+
+@pytest.mark.parametrize("problem", [QN4, DRAFTING])
+@pytest.mark.parametrize("spare_slots", [0, 100])
+def test_bound_leaves_out_only_what_does_not_exceed_it(
+    problem: SizingProblem, spare_slots: int
+) -> None:
+    """What is carried is more than one less, and not more than itself."""
+    found = best_split("0.5.20", problem, 8192, spare_slots=spare_slots, bare=True)
+    assert found is not None
+    most = best_split("0.5.20", problem, 8192, bare=True)
+    assert most is not None
+
+    def bounded(over: int) -> object:
+        return best_split(
+            "0.5.20", problem, 8192, spare_slots=spare_slots, bare=True, over=over
+        )
+
+    assert found == bounded(found.sustained - 1)
+    assert bounded(most.sustained) is None
+
+
+def test_snug_split_serves_the_request_limit() -> None:
+    """48 requests by default under drafts: the least pool that carries them."""
+    wide = best_split("0.5.20", DRAFTING, 8192)
+    snug = best_split("0.5.20", DRAFTING, 8192, snug=True)
+    least = best_split("0.5.20", DRAFTING, 8192, 48)
+
+    assert wide is not None
+    assert snug is not None
+    assert least is not None
+    assert "request" == wide.binding
+    assert replace(least, beyond=wide.beyond) == snug

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mamba_advisor.boot.model import RankBoot
 from mamba_advisor.measured import UNITS, Measured
-from mamba_advisor.sizing import SizingProblem, solve
-from mamba_advisor.sizing.budget import is_capped, rest_interval
-from mamba_advisor.sizing.terms import decided_by
+from mamba_advisor.sizing.budget import interval_of, is_capped
+from mamba_advisor.sizing.forward import settled_slots
+from mamba_advisor.sizing.rules import Rules
+from mamba_advisor.sizing.terms import Terms
 
 GIB = UNITS["GiB"]
 
@@ -16,21 +15,17 @@ MOST_GIB = 1 << 14
 """No rank has a larger budget than this, in GiB."""
 
 STEPS = 60
-"""Halvings that find a budget to well below a byte."""
+"""Halvings that find a budget to well below a byte, where it is next to a whole one."""
 
 
 def budget_of(
-    version: str,
-    problem: SizingProblem,
-    slots: int,
-    tokens: int,
-    probe: Measured | None,
+    rules: Rules, terms: Terms, slots: int, tokens: int, probe: Measured | None
 ) -> tuple[int, int]:
     """Return the budgets that lead to the printed K and T.
 
     Args:
-        version: The release.
-        problem: One rank's, complete but for its budget.
+        rules: The release's.
+        terms: What it makes of one rank's problem, complete but for its budget.
         slots: K as printed.
         tokens: T as printed, rows of one rank.
         probe: The budget by what was free, None where that is unknown.
@@ -40,29 +35,27 @@ def budget_of(
         inversion only gives a lower end; K then narrows the rest if the ratio
         decided it, else what was free does.
     """
-    low, high = rest_interval(version, problem, slots, tokens)
-    if not is_capped(problem, tokens):
+    low, high = interval_of(rules, terms, slots, tokens)
+    if not is_capped(terms.problem, tokens):
         return low, high
-    if decided_by(version, problem) == "ratio":
-        least, most = budget_by_slots(version, problem, slots)
+    if terms.decider == "ratio":
+        least, most = budget_by_slots(rules, terms, slots)
         return max(low, least), max(low, most)
     if probe is not None:
         return max(low, probe.low), max(low, probe.high)
     return low, high
 
 
-def budget_by_slots(
-    version: str, problem: SizingProblem, slots: int
-) -> tuple[int, int]:
+def budget_by_slots(rules: Rules, terms: Terms, slots: int) -> tuple[int, int]:
     """Return the budgets, in bytes, from which the ratio makes exactly *slots*."""
-    open_ended = replace(problem, max_total_tokens=None)
 
     def least(wanted: int) -> int:
         low, high = 0.0, float(MOST_GIB)
         for _ in range(STEPS):
+            if int(low * GIB) == int(high * GIB):
+                break
             middle = (low + high) / 2
-            sizes = solve(version, replace(open_ended, rest_gib=middle))
-            if (sizes.max_mamba_cache_size or 0) < wanted:
+            if (settled_slots(rules, terms.funded(middle)) or 0) < wanted:
                 low = middle
             else:
                 high = middle

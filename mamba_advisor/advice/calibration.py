@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
 from mamba_advisor.advice import drafts, reserve
 from mamba_advisor.advice.constants import Hypothesis, Printed, printed_constants
+from mamba_advisor.advice.figures import Evidence, Figures, fill
 from mamba_advisor.advice.options import Overrides
 from mamba_advisor.advice.predict import Case
 from mamba_advisor.advice.reserve import Printout
 from mamba_advisor.advice.settle import Settled, settle
-from mamba_advisor.advice.trial import (
-    CONSISTENT,
-    EXACT,
-    Evidence,
-    Figures,
-    Trial,
-    fill,
-    trials,
-)
+from mamba_advisor.advice.trial import CONSISTENT, EXACT, Trial, trials
 from mamba_advisor.advice.whatif import (
     apply,
     kv_element_bytes,
@@ -30,7 +22,7 @@ from mamba_advisor.advice.whatif import (
 from mamba_advisor.boot import binding_rank
 from mamba_advisor.boot.model import Boot, RankBoot
 from mamba_advisor.measured import Measured
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.releases import since
 from mamba_advisor.sizing.terms import decided_by

@@ -6,8 +6,6 @@ where there is nothing left to change.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mamba_advisor.advice.idle import idle_memory, is_capped_now, raised_problem
 from mamba_advisor.advice.rings import CACHE_LEN, ring_bytes_of
 from mamba_advisor.advice.situation import Situation
@@ -16,6 +14,7 @@ from mamba_advisor.advice.whatif import (
     with_kv_dtype,
     with_state_dtype,
 )
+from mamba_advisor.record import replace
 from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.releases import since
 from mamba_advisor.sizing.unified import unified_concurrency

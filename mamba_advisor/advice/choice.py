@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 
 from mamba_advisor.advice.model import Prediction
-from mamba_advisor.advice.predict import Case, predict
+from mamba_advisor.advice.predict import Case
 from mamba_advisor.advice.situation import Situation
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.inverse import with_ratio
 from mamba_advisor.sizing.optimum import Split, best_split
@@ -35,7 +34,11 @@ class Choice(Record):
 
 
 def choose_split(
-    situation: Situation, problem: SizingProblem, *, bare: bool = False
+    situation: Situation,
+    problem: SizingProblem,
+    *,
+    bare: bool = False,
+    over: float | None = None,
 ) -> Choice | None:
     """Return the best split of *problem* for the workload; None where nothing boots.
 
@@ -43,18 +46,26 @@ def choose_split(
         situation: The boot, for the workload and for what is set today.
         problem: The arguments to split for; options and levers may be in it.
         bare: Leave out the plateau and what lies beyond the request limit.
+        over: Requests that it must carry more than, else None is returned, too.
     """
     if situation.context is None and situation.target is None:
         return None
-    version, context = situation.version, situation.context
-    spare = spare_slots(situation)
-    split = best_split(version, problem, context, situation.target, spare, bare=bare)
-    if split is not None and situation.target is None and split.binding == "request":
-        # The request limit is then the concurrency wanted: carry it with the
-        # smallest state pool, instead of starving KV for slots nobody can use.
-        held = best_split(version, problem, context, split.sustained, spare, bare=bare)
-        split = replace(held, beyond=split.beyond) if held else split
-    return None if split is None else as_choice(situation, problem, split)
+    split = best_split(
+        situation.version,
+        problem,
+        situation.context,
+        situation.target,
+        spare_slots(situation),
+        bare=bare,
+        snug=True,
+        over=over,
+    )
+    if split is None:
+        return None
+    choice = as_choice(situation, problem, split)
+    if over is not None and (choice.predicted.concurrency or 0) <= over:
+        return None
+    return choice
 
 
 def spare_slots(situation: Situation) -> int:
@@ -66,20 +77,7 @@ def spare_slots(situation: Situation) -> int:
 def as_choice(situation: Situation, problem: SizingProblem, split: Split) -> Choice:
     """Return *split* with the flag that fits this boot."""
     pinned = _prefers_pin(situation, problem, split)
-    if split.max_running_requests is not None:
-        problem = replace(problem, max_running_requests=split.max_running_requests)
-    chosen = (
-        replace(problem, pin=split.pin)
-        if pinned
-        else with_ratio(problem, split.ratio or problem.ratio)
-    )
-    corners = [
-        Case(
-            case.version,
-            replace(case.problem, ratio=chosen.ratio, pin=chosen.pin),
-        )
-        for case in like(situation, problem)
-    ]
+    chosen = _setting(situation, problem, split)
     by_ratio = ratio_flags(split.ratio)
     by_pin = pin_flags(split.pin)
     return Choice(
@@ -89,9 +87,20 @@ def as_choice(situation: Situation, problem: SizingProblem, split: Split) -> Cho
         flags=by_pin if pinned else by_ratio,
         equivalent=by_ratio if pinned else by_pin,
         problem=chosen,
-        predicted=predict(situation.version, chosen, situation.context, corners),
+        predicted=situation.predict(chosen, like(situation, chosen)),
         split=split,
     )
+
+
+def _setting(
+    situation: Situation, problem: SizingProblem, split: Split
+) -> SizingProblem:
+    """Return *problem* with the flag of *split* set that fits this boot."""
+    if split.max_running_requests is not None:
+        problem = replace(problem, max_running_requests=split.max_running_requests)
+    if _prefers_pin(situation, problem, split):
+        return replace(problem, pin=split.pin)
+    return with_ratio(problem, split.ratio or problem.ratio)
 
 
 def _prefers_pin(situation: Situation, problem: SizingProblem, split: Split) -> bool:

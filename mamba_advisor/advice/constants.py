@@ -8,7 +8,6 @@ printed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from mamba_advisor.advice.lattice import (
     SlotBytes,
@@ -17,7 +16,7 @@ from mamba_advisor.advice.lattice import (
 )
 from mamba_advisor.boot.model import Boot, KvPool, RankBoot, StatePool
 from mamba_advisor.measured import Measured, merge_lines
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 
 MAX_HYPOTHESES = 24
 """More pairs than this are as good as an interval."""

@@ -63,6 +63,9 @@ SAME_NAMES = (
 )
 """Keys of the object that are fields of `Advice` as they stand."""
 
+LEAVES = frozenset({int, str, bool, type(None)})
+"""Types of most values, which JSON knows as they are."""
+
 
 def to_dict(advice: Advice) -> dict[str, Any]:
     """Return the JSON object of *advice*, of plain values only.
@@ -171,22 +174,27 @@ def _worker(worker: WorkerEvidence) -> dict[str, Any]:
 
 def _plain(value: object) -> Any:
     """Return *value* as JSON knows it: data classes become objects of their fields."""
-    if isinstance(value, IntEnum):
-        return value.name.lower()
-    if value is None or isinstance(value, bool | int | str):
+    if type(value) in LEAVES:
         return value
-    if isinstance(value, float | Interval):
-        return _finite(value)
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
+    if isinstance(value, int | float | str):
+        return _scalar(value)
+    if isinstance(value, Interval) and not _is_finite(value):
+        return None
     assert isinstance(value, Record | Mapping)
     return {str(name): _plain(item) for name, item in value.items()}
 
 
-def _finite(value: float | Interval) -> Any:
-    """Return *value*, None where it, or an end of its interval, is no number."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if not all(map(math.isfinite, (value.value, value.low, value.high))):
+def _scalar(value: float | str) -> float | str | None:
+    """Return a word for a severity, and None for what is no number."""
+    if isinstance(value, IntEnum):
+        return value.name.lower()
+    if isinstance(value, float) and not math.isfinite(value):
         return None
-    return dict(value.items()) | {"lines": list(value.lines)}
+    return value
+
+
+def _is_finite(value: Interval) -> bool:
+    """Return whether the value and both ends of its interval are numbers."""
+    return all(map(math.isfinite, (value.value, value.low, value.high)))

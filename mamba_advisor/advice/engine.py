@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +32,7 @@ from mamba_advisor.advice.verdict import verdict_of
 from mamba_advisor.boot.model import Boot, KvPool, RankBoot, StatePool
 from mamba_advisor.facts import Scalar
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import replace
 
 if TYPE_CHECKING:
     from mamba_advisor.advice.coaching import Coaching

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from mamba_advisor.advice.constants import Hypothesis
@@ -15,7 +15,7 @@ from mamba_advisor.modelconfig import Launch, ModelBytes, measure
 from mamba_advisor.modelconfig.elements import STATE_BYTES
 from mamba_advisor.modelconfig.published import published_models
 from mamba_advisor.plan.match import WIDTHS, launch_of, match_geometry
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 
 
 class KnownGeometry(Record):
@@ -60,10 +60,18 @@ def published(boot: Boot, overrides: Overrides | None) -> tuple[Hypothesis, ...]
     """
     if boot.architecture is None:
         return ()
-    stated = _with_options(boot, overrides)
+    layouts = tuple(_layouts(_with_options(boot, overrides)))
+    return _published(boot.architecture, layouts)
+
+
+@lru_cache(maxsize=64)
+def _published(
+    architecture: str, layouts: tuple[Launch, ...]
+) -> tuple[Hypothesis, ...]:
+    """Return the bytes as `published`; the boots of a fleet mostly ask for the same."""
     found: dict[tuple[int, int], Hypothesis] = {}
-    for model in published_models(boot.architecture):
-        for launch in _layouts(stated):
+    for model in published_models(architecture):
+        for launch in layouts:
             try:
                 sized = measure(model.config, launch)
             except MambaAdvisorError:

@@ -7,16 +7,15 @@ be validated before production.  Only those that help this boot are shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TypeAlias
 
 from mamba_advisor.advice import changes
 from mamba_advisor.advice.choice import choose_split, like
-from mamba_advisor.advice.model import Lever, Prediction
+from mamba_advisor.advice.model import Lever
 from mamba_advisor.advice.predict import predict
 from mamba_advisor.advice.rules.release import defect_of
 from mamba_advisor.advice.situation import Situation
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.releases import since
 
@@ -230,20 +229,17 @@ def _lever(
     situation: Situation, kind: LeverKind, changed: SizingProblem, now: int | None
 ) -> Lever | None:
     """Return the lever with its prediction, None where it gains nothing."""
-    flags = kind.flags(situation, changed)
-    predicted = predict(
-        situation.version, changed, situation.context, like(situation, changed)
-    )
-    choice = choose_split(situation, changed, bare=True)
-    if choice is not None and _better(choice.predicted, predicted):
-        flags, predicted = (*flags, *choice.flags), choice.predicted
-    gain = (predicted.concurrency or 0) - (now or 0)
-    if not predicted.boots or gain <= 0:
+    # Intervals cost most, so they wait until the lever is known to help.
+    alone, today = situation.predict(changed).concurrency or 0, now or 0
+    enough = max(alone * WORTH_SPLIT, today)
+    choice = choose_split(situation, changed, bare=True, over=enough)
+    if choice is None and alone <= today:
         return None
+    flags = kind.flags(situation, changed)
+    if choice is not None:
+        flags, predicted = (*flags, *choice.flags), choice.predicted
+    else:
+        predicted = situation.predict(changed, like(situation, changed))
+    gain = (predicted.concurrency or 0) - today
     words = f"set {kind.environment} in the environment" if kind.environment else ""
     return Lever(kind.name, flags, predicted, gain, kind.gate, words)
-
-
-def _better(split: Prediction, plain: Prediction) -> bool:
-    """Return whether moving the split, too, is worth a second flag."""
-    return (split.concurrency or 0) > (plain.concurrency or 0) * WORTH_SPLIT

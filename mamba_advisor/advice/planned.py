@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from mamba_advisor.advice.calibration import Calibration
@@ -29,6 +28,7 @@ from mamba_advisor.boot.model import Note
 from mamba_advisor.measured import Measured, format_range
 from mamba_advisor.plan.change import Answer, Attempt
 from mamba_advisor.plan.model import Plan
+from mamba_advisor.record import replace
 from mamba_advisor.sizing import SizingProblem, solve
 
 

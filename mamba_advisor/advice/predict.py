@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from mamba_advisor.advice.model import Binding, Limits, Prediction
-from mamba_advisor.record import Record
-from mamba_advisor.sizing import PoolSizes, SizingProblem, solve
-from mamba_advisor.sizing.forward import pools_with_slots
-from mamba_advisor.sizing.rules import settle
+from mamba_advisor.record import Record, replace
+from mamba_advisor.sizing import PoolSizes, SizingProblem
+from mamba_advisor.sizing.forward import pools_with_slots, solve_terms
+from mamba_advisor.sizing.inverse import sustained
+from mamba_advisor.sizing.rules import Rules, settle
+from mamba_advisor.sizing.terms import Terms
 
 TIE_ORDER: tuple[Binding, ...] = ("request", "heuristic", "kv_floor", "state", "kv")
 """Of equal limits the first one is named."""
@@ -36,8 +37,14 @@ def limits_of(
     """
     known = reserved or problem.slots_per_request
     rules, terms = settle(version, replace(problem, slots_per_request=known))
+    return _limits(rules, terms, slots, rows, context)
+
+
+def _limits(
+    rules: Rules, terms: Terms, slots: int, rows: int, context: int | None
+) -> Limits:
     held = rules.limits(terms, slots, rows)
-    logical = rows * problem.dcp_size
+    logical = rows * terms.problem.dcp_size
     return Limits(
         state=held.state,
         kv=logical // context if context else None,
@@ -61,6 +68,20 @@ def prediction_of(
     version: str, problem: SizingProblem, sizes: PoolSizes, context: int | None
 ) -> Prediction:
     """Return *sizes* as a prediction for *context*, without intervals."""
+    known = sizes.slots_per_request or problem.slots_per_request
+    settled = settle(version, replace(problem, slots_per_request=known))
+    return _prediction(*settled, sizes, context)
+
+
+def _solved(version: str, problem: SizingProblem, context: int | None) -> Prediction:
+    """Return what *problem* gives, without intervals."""
+    rules, terms = settle(version, problem)
+    return _prediction(rules, terms, solve_terms(rules, terms), context)
+
+
+def _prediction(
+    rules: Rules, terms: Terms, sizes: PoolSizes, context: int | None
+) -> Prediction:
     slots, rows, effective = (
         sizes.max_mamba_cache_size,
         sizes.kv_tokens,
@@ -68,7 +89,7 @@ def prediction_of(
     )
     if sizes.error or slots is None or rows is None or effective is None:
         return Prediction(
-            slots=slots if slots is not None and slots > 0 else None,
+            slots=_slots(sizes),
             kv_tokens=rows,
             concurrency=0,
             binding=_failing_pool(sizes),
@@ -76,20 +97,13 @@ def prediction_of(
             effective=0,
             boots=False,
         )
-    limits = limits_of(
-        version,
-        problem,
-        slots,
-        rows,
-        context=context,
-        reserved=sizes.slots_per_request,
-    )
-    sustained = effective if limits.kv is None else min(effective, limits.kv)
+    limits = _limits(rules, terms, slots, rows, context)
+    carried = sustained(sizes, context or None)
     return Prediction(
         slots=slots,
         kv_tokens=rows,
-        concurrency=sustained,
-        binding=binding_of(limits, sustained),
+        concurrency=carried,
+        binding=binding_of(limits, carried),
         limits=limits,
         effective=effective,
         logical_tokens=sizes.kv_tokens_logical,
@@ -124,18 +138,15 @@ def predict(
         corners: The same setting with the other figures, and the other releases,
             that the log allows.
     """
-    best = prediction_of(version, problem, solve(version, problem), context)
-    cases = tuple(corners)
-    others = [
-        prediction_of(
-            case.version, case.problem, solve(case.version, case.problem), context
-        )
-        for case in cases
-    ]
-    spanned = with_interval(best, others)
+    best = _solved(version, problem, context)
+    cases = [settle(case.version, case.problem) for case in corners]
+    if not cases:
+        return best
+    others = [solve_terms(rules, terms) for rules, terms in cases]
+    spanned = with_interval(best, others, context)
     if spanned.slots_low is None:
         return spanned
-    aside = with_interval(best, _a_slot_aside(cases, others, context))
+    aside = with_interval(best, _a_slot_aside(cases, others), context)
     return replace(
         spanned,
         tokens_low=_least(spanned.tokens_low, aside.tokens_low),
@@ -146,8 +157,8 @@ def predict(
 
 
 def _a_slot_aside(
-    cases: Sequence[Case], known: Sequence[Prediction], context: int | None
-) -> list[Prediction]:
+    cases: Sequence[tuple[Rules, Terms]], known: Sequence[PoolSizes]
+) -> list[PoolSizes]:
     """Return what each case gives with one slot more and with one less.
 
     Where K is open it steps from one value to the next somewhere between the corners,
@@ -155,14 +166,18 @@ def _a_slot_aside(
     linear in what is uncertain, so a slot aside of the corners bounds them.
     """
     found = []
-    for case, prediction in zip(cases, known, strict=True):
-        rules, terms = settle(case.version, case.problem)
+    for (rules, terms), sizes in zip(cases, known, strict=True):
         for near in (-1, 1):
-            sizes = pools_with_slots(rules, terms, (prediction.slots or 0) + near)
-            given = prediction_of(case.version, case.problem, sizes, context)
-            if given.boots:
-                found.append(given)
+            aside = pools_with_slots(rules, terms, (_slots(sizes) or 0) + near)
+            if aside.boots:
+                found.append(aside)
     return found
+
+
+def _slots(sizes: PoolSizes) -> int | None:
+    """Return K, None where there is no slot at all."""
+    slots = sizes.max_mamba_cache_size
+    return slots if slots is not None and slots > 0 else None
 
 
 def _least(first: int | None, second: int | None) -> int | None:
@@ -175,28 +190,35 @@ def _most(first: int | None, second: int | None) -> int | None:
     return max((end for end in (first, second) if end is not None), default=None)
 
 
-def with_interval(best: Prediction, others: Sequence[Prediction]) -> Prediction:
-    """Return *best* with the range of *others*; unchanged where all agree."""
-    everyone = [best, *others]
-    slots = [p.slots for p in everyone if p.slots is not None]
-    rows = [p.kv_tokens for p in everyone if p.kv_tokens is not None]
-    carried = [p.concurrency for p in everyone if p.concurrency is not None]
+def with_interval(
+    best: Prediction, others: Sequence[PoolSizes], context: int | None
+) -> Prediction:
+    """Return *best* with the range of *others*; unchanged where all agree.
+
+    Args:
+        best: The prediction.
+        others: Pools that are as possible.
+        context: Average resident tokens of a request, None when unknown.
+    """
+    slots = _ends(best.slots, [_slots(sizes) for sizes in others])
+    tokens = _ends(best.kv_tokens, [sizes.kv_tokens for sizes in others])
+    carried = _ends(
+        best.concurrency, [sustained(sizes, context or None) for sizes in others]
+    )
     return replace(
         best,
-        slots_low=_low(slots),
-        slots_high=_high(slots),
-        tokens_low=_low(rows),
-        tokens_high=_high(rows),
-        concurrency_low=_low(carried),
-        concurrency_high=_high(carried),
+        slots_low=slots[0],
+        slots_high=slots[1],
+        tokens_low=tokens[0],
+        tokens_high=tokens[1],
+        concurrency_low=carried[0],
+        concurrency_high=carried[1],
     )
 
 
-def _low(values: Sequence[int]) -> int | None:
-    """Return the least of *values*, None where they agree."""
-    return min(values) if len(set(values)) > 1 else None
-
-
-def _high(values: Sequence[int]) -> int | None:
-    """Return the greatest of *values*, None where they agree."""
-    return max(values) if len(set(values)) > 1 else None
+def _ends(
+    best: int | None, others: Sequence[int | None]
+) -> tuple[int | None, int | None]:
+    """Return the least and the greatest that is known, None for both if all agree."""
+    known = {value for value in (best, *others) if value is not None}
+    return (min(known), max(known)) if len(known) > 1 else (None, None)

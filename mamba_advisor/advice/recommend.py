@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mamba_advisor.advice.choice import (
     Choice,
     as_choice,
@@ -29,6 +27,7 @@ from mamba_advisor.advice.reasons import (
 )
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.measured import UNITS
+from mamba_advisor.record import replace
 from mamba_advisor.sizing.inverse import formula_ratio
 from mamba_advisor.sizing.optimum import SAFETY_SLOTS
 from mamba_advisor.sizing.unified import unified_concurrency

@@ -100,11 +100,16 @@ def _first(ends: Ends, holds: Callable[[int], bool]) -> int:
 
     *holds* is false below some value and true from it on.
     """
-    low, high = ends[0], ends[1] + 1
-    while low < high:
+    low, high = ends
+    # Most boxes are so small that nothing changes from one end to the other.
+    if holds(low):
+        return low
+    if low == high or not holds(high):
+        return high + 1
+    while high - low > 1:
         middle = (low + high) // 2
         if holds(middle):
             high = middle
         else:
-            low = middle + 1
-    return low
+            low = middle
+    return high

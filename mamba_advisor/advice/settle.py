@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 
 from mamba_advisor.advice.lattice import GDN, KDA
 from mamba_advisor.advice.options import Overrides
 from mamba_advisor.boot.model import Boot, Setting
 from mamba_advisor.boot.shape import WIDEST
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.releases import KNOWN_RELEASES, parse_release
 from mamba_advisor.sizing.strategy import buffer_support, resolve_auto

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 from mamba_advisor.advice.choice import choose_split
 from mamba_advisor.advice.model import (
@@ -21,6 +20,7 @@ from mamba_advisor.advice.model import (
 from mamba_advisor.advice.predict import prediction_of
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.boot.model import RankBoot
+from mamba_advisor.record import replace
 from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.inverse import with_ratio
 from mamba_advisor.sizing.optimum import best_split

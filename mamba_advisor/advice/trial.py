@@ -9,59 +9,27 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import lru_cache
 
-from mamba_advisor.advice import drafts, reserve, stages
-from mamba_advisor.advice.budget import budget_of, probe_of
+from mamba_advisor.advice import drafts, reserve
 from mamba_advisor.advice.constants import Hypothesis, Printed, hypotheses
+from mamba_advisor.advice.figures import (
+    Evidence,
+    Figures,
+    Reckoner,
+    budget_ends,
+    fill,
+    with_ring,
+)
 from mamba_advisor.advice.region import Vertex, box_of, region_of
 from mamba_advisor.advice.reserve import Printout
-from mamba_advisor.advice.rings import CACHE_LEN, printed_ring, ring_bytes_of
-from mamba_advisor.advice.settle import Settled
-from mamba_advisor.boot.model import Boot, RankBoot
 from mamba_advisor.measured import Measured
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.limits import HEURISTIC_LOW
-from mamba_advisor.sizing.rules import rules_of
-
-GIB = 1 << 30
-"""Bytes of what SGLang calls a GB."""
+from mamba_advisor.sizing.rules import distinct_releases
 
 EXACT, CONSISTENT, DIFFERS = 3, 2, 1
 """How well a trial fits: to the integer, inside its interval, not at all."""
-
-
-class Figures(Record):
-    """Exact figures of one possible truth, in bytes."""
-
-    slot: int
-    """Stored on the binding rank."""
-
-    conv: int
-    """The convolution part of `slot`."""
-
-    charged_slot: int
-    """What the budget pays for a slot; `slot` without pipeline stages."""
-
-    token: int
-    draft_token: int | None
-    cells: tuple[int, ...]
-    """What the budget pays for a token, on each pipeline stage."""
-
-    rest_low: int
-    rest_high: int
-
-    @property
-    def charged(self) -> int:
-        """What a token costs on the stage that decides."""
-        return max(self.cells)
-
-    @property
-    def rest_gib(self) -> float:
-        """The middle of the budget's interval, in GiB."""
-        return (self.rest_low + self.rest_high) / 2 / GIB
 
 
 class Trial(Record):
@@ -81,17 +49,6 @@ class Trial(Record):
     predicted: Printout
 
 
-class Evidence(Record):
-    """What one boot printed, for all its trials."""
-
-    boot: Boot
-    rank: RankBoot
-    settled: Settled
-    printout: Printout
-    printed: Printed
-    geometries: Sequence[Hypothesis] = ()
-
-
 def trials(evidence: Evidence, *, sharp: bool) -> Iterator[Trial]:
     """Yield the ways to understand the boot, newest release first.
 
@@ -99,12 +56,18 @@ def trials(evidence: Evidence, *, sharp: bool) -> Iterator[Trial]:
         evidence: What it printed.
         sharp: With exact bytes for slot and token; else with what the decimals leave.
     """
-    seen: set[object] = set()
-    for version in evidence.settled.versions:
-        rules = replace(rules_of(version), note="")
-        if rules in seen:
-            continue
-        seen.add(rules)
+    known = hypotheses(
+        evidence.boot,
+        evidence.rank,
+        evidence.settled.booted.page_size,
+        evidence.geometries,
+    )
+    exact = [h for h in known if h.slot is not None and h.token is not None]
+    partly = [h for h in known if h not in exact]
+    chosen = exact if sharp else [*partly, None]
+    if not chosen:
+        return
+    for version in distinct_releases(evidence.settled.versions):
         options = drafts.charge_options(
             version,
             evidence.settled,
@@ -113,15 +76,6 @@ def trials(evidence: Evidence, *, sharp: bool) -> Iterator[Trial]:
         found = reserve.candidates(
             evidence.boot, evidence.settled, version, evidence.printout
         )
-        known = hypotheses(
-            evidence.boot,
-            evidence.rank,
-            evidence.settled.booted.page_size,
-            evidence.geometries,
-        )
-        exact = [h for h in known if h.slot is not None and h.token is not None]
-        partly = [h for h in known if h not in exact]
-        chosen = exact if sharp else [*partly, None]
         for charged, hypothesis in itertools.product(options, chosen):
             yield _try(evidence, version, found[0], charged, hypothesis)
 
@@ -141,33 +95,20 @@ def _try(
     slots = _ends(printed.slot, hypothesis.slot if hypothesis else None)
     tokens = _ends(printed.token, hypothesis.token if hypothesis else None)
 
-    @lru_cache(maxsize=512)
-    def at(slot: int, token: int) -> Figures:
-        return _figures(
-            evidence,
-            version,
-            problem,
-            slot=slot,
-            token=token,
-            charged=charged,
-            hypothesis=hypothesis,
-        )
-
-    def slots_at(slot: int, token: int, rest_bytes: int) -> int:
-        figures = replace(at(slot, token), rest_low=rest_bytes, rest_high=rest_bytes)
-        found = solve(version, fill(problem, figures))
-        return found.max_mamba_cache_size or 0
-
+    reckoner = Reckoner(evidence, version, problem, hypothesis, charged=charged)
+    at = reckoner.figures
     is_sharp = slots[0] == slots[1] and tokens[0] == tokens[1]
-    vertices = region_of(slots, tokens, at, slots_at, printout.slots or 0)
+    vertices = region_of(slots, tokens, at, reckoner.slots, printout.slots or 0)
     corners = [at(*vertex) for vertex in vertices or box_of(slots, tokens)]
     best = at(*_middle(vertices, printed, slots, tokens))
     predicted = _run(version, fill(problem, best))
-    results = [predicted, *(_run(version, fill(problem, f)) for f in corners)]
     if _agrees(printout, predicted):
         score = EXACT if is_sharp else CONSISTENT
+    elif not vertices:
+        score = DIFFERS
     else:
-        score = CONSISTENT if vertices and _between(printout, results) else DIFFERS
+        results = [predicted, *(_run(version, fill(problem, f)) for f in corners)]
+        score = CONSISTENT if _between(printout, results) else DIFFERS
     return Trial(
         score,
         version,
@@ -232,95 +173,6 @@ def complete(evidence: Evidence, reserved: int) -> SizingProblem:
     return problem
 
 
-def with_ring(
-    evidence: Evidence,
-    version: str,
-    problem: SizingProblem,
-    hypothesis: Hypothesis | None,
-) -> SizingProblem:
-    """Return *problem* with the bytes of its ReplaySSM rings, where it has them."""
-    if not problem.replayssm_spec:
-        return problem
-    ring = printed_ring(version, problem, evidence.rank, evidence.printout.limit)
-    length = evidence.settled.value("linear_replayssm_cache_len")
-    if hypothesis and hypothesis.slot is not None and hypothesis.conv is not None:
-        exact = ring_bytes_of(
-            version,
-            problem,
-            hypothesis.conv,
-            hypothesis.slot - hypothesis.conv,
-            length if isinstance(length, int) and length > 0 else CACHE_LEN,
-        )
-        ring = exact if exact is not None else ring
-    return replace(problem, ring_bytes=ring or 0)
-
-
-def fill(problem: SizingProblem, figures: Figures) -> SizingProblem:
-    """Return *problem* with the bytes and the budget of *figures*."""
-    return replace(
-        problem,
-        rest_gib=figures.rest_gib,
-        slot_bytes=figures.charged_slot,
-        cells=figures.cells,
-    )
-
-
-def _figures(
-    evidence: Evidence,
-    version: str,
-    problem: SizingProblem,
-    *,
-    slot: int,
-    token: int,
-    charged: bool,
-    hypothesis: Hypothesis | None,
-) -> Figures:
-    """Return the figures of the boot if a slot and a token weigh exactly this."""
-    draft = evidence.printed.draft_token
-    exact = hypothesis.draft_token if hypothesis else None
-    own = exact or (draft.value if draft else None)
-    beside = hypothesis.beside if hypothesis else 0
-    cell = drafts.charged_bytes(
-        version, token + beside, own, charged=charged, dcp_size=problem.dcp_size
-    )
-    shares = stages.shares_of(evidence.boot, evidence.rank, version)
-    paid, cells = shares.slot(slot), shares.cells(cell)
-    low, high = _rest(evidence, version, problem, paid, cells)
-    conv = _conv_part(evidence.rank, slot, hypothesis)
-    return Figures(slot, conv, paid, token, own, cells, low, high)
-
-
-def _conv_part(rank: RankBoot, slot: int, hypothesis: Hypothesis | None) -> int:
-    """Return the convolution bytes of a slot: exact, else by the printed share."""
-    if hypothesis and hypothesis.conv is not None:
-        return hypothesis.conv
-    pool = rank.state_pool
-    if pool is None or pool.conv is None or pool.ssm is None:
-        return 0
-    total = pool.conv.value + pool.ssm.value
-    return slot * pool.conv.value // total if total else 0
-
-
-def _rest(
-    evidence: Evidence,
-    version: str,
-    problem: SizingProblem,
-    slot: int,
-    cells: tuple[int, ...],
-) -> tuple[int, int]:
-    """Return the budget that leads to the printed K and T, in bytes."""
-    slots, tokens = evidence.printout.slots, evidence.printout.tokens
-    assert slots is not None
-    assert tokens is not None
-    filled = replace(problem, slot_bytes=slot, cells=cells)
-    probe = probe_of(
-        evidence.rank,
-        evidence.settled.value("mem_fraction_static"),
-        evidence.boot.multimodal_reserve,
-    )
-    return budget_of(version, filled, slots, tokens, probe)
-
-
 def _ends(interval: Measured, exact: int | None) -> tuple[int, int]:
     """Return the least and the greatest value; a slot or a token has at least 1 B."""
     if exact is not None:
@@ -356,13 +208,3 @@ def _between(printed: Printout, results: Sequence[Printout]) -> bool:
 def _spans(value: int | None, results: Sequence[int | None]) -> bool:
     known = [result for result in results if result is not None]
     return value is not None and bool(known) and min(known) <= value <= max(known)
-
-
-def budget_ends(figures: Figures) -> tuple[Figures, Figures]:
-    """Return *figures* with the least and with the greatest budget they allow."""
-    low = min(figures.rest_low + 1, figures.rest_high)
-    high = max(figures.rest_high - 1, figures.rest_low)
-    return (
-        replace(figures, rest_low=low, rest_high=low),
-        replace(figures, rest_low=high, rest_high=high),
-    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
 
 from mamba_advisor.batch import Batch
@@ -14,6 +13,7 @@ from mamba_advisor.boot.freeze import freeze
 from mamba_advisor.boot.model import Boot, Source
 from mamba_advisor.boot.start import Collector, StartDraft
 from mamba_advisor.facts import Reading
+from mamba_advisor.record import replace
 
 KEEP = 64
 """Server starts of one log that are kept in full; older ones are only counted."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import replace
 
 from mamba_advisor.boot.contradictions import contradictions
 from mamba_advisor.boot.demands import unknown_wording
@@ -29,6 +28,7 @@ from mamba_advisor.boot.shape import binding_rank
 from mamba_advisor.boot.start import StartDraft
 from mamba_advisor.facts import Reading
 from mamba_advisor.measured import format_bytes
+from mamba_advisor.record import replace
 from mamba_advisor.runtime.model import Evidence
 
 

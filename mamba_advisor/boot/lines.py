@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from mamba_advisor.boot import pick
 from mamba_advisor.boot.model import KvPool, StatePool
@@ -26,6 +25,7 @@ from mamba_advisor.boot.roles import (
 )
 from mamba_advisor.facts import Reading
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import replace
 
 MAX_TERMS = 64
 """Lines of one kind that are added up on a rank; no server prints as many."""

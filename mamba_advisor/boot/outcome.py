@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mamba_advisor.boot import pick
 from mamba_advisor.boot.model import Failure, Note
 from mamba_advisor.boot.phase import Phase
 from mamba_advisor.boot.rank import RankDraft
 from mamba_advisor.facts import Reading
+from mamba_advisor.record import replace
 
 KINDS = {
     "failure-state-cache": "state-cache-not-positive",

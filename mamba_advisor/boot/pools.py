@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mamba_advisor.boot import pick
 from mamba_advisor.boot.model import KvPool, StatePool
 from mamba_advisor.facts import Reading
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import replace
 
 STATE_SIZES = ("conv_bytes", "ssm_bytes", "draft_ssm_bytes", "draft_conv_bytes")
 """Sizes that a state-pool line may state."""

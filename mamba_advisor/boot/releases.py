@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 
 from mamba_advisor.boot.model import Note, Releases
 from mamba_advisor.facts import Reading, Scalar
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 
 KNOWN = tuple(f"0.5.{patch}" for patch in range(2, 24))
 """Releases whose lines and arithmetic are known, oldest first."""

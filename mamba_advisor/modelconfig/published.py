@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
-from pkgutil import get_data
+from functools import cache
 from typing import Any
 
 from mamba_advisor.record import Record
@@ -28,10 +29,12 @@ def family_of(architecture: str) -> str:
     return architecture.partition("For")[0]
 
 
+@cache
 def all_published() -> tuple[PublishedModel, ...]:
     """Return every model of the table."""
-    # A tenth of what importlib.resources costs at start-up.
-    text = get_data("mamba_advisor.modelconfig", "published.json") or b"[]"
+    # The package's own loader, zipped or not: pkgutil costs more than the measuring.
+    loader: Any = globals()["__loader__"]
+    text = loader.get_data(os.path.join(os.path.dirname(__file__), "published.json"))
     return tuple(
         PublishedModel(entry["name"], entry["config"]) for entry in json.loads(text)
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -12,7 +11,7 @@ from mamba_advisor.modelconfig import ConfigFile
 from mamba_advisor.plan.make import make_plan
 from mamba_advisor.plan.model import Plan
 from mamba_advisor.plan.options import PlanOptions
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing.optimum import Split, best_split
 from mamba_advisor.sizing.releases import since
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from mamba_advisor.errors import ConfigError
@@ -12,7 +11,7 @@ from mamba_advisor.modelconfig.families.attention import read_gqa, read_mla
 from mamba_advisor.modelconfig.fields import Fields
 from mamba_advisor.modelconfig.recognise import TOWERS
 from mamba_advisor.plan.options import PlanOptions
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing.cells import (
     BLOCK_KIND,
     EAGLE_KIND,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from mamba_advisor.plan.model import Plan
 from mamba_advisor.plan.options import PlanOptions
 from mamba_advisor.plan.settled import Settled, planned_drafts, settle
 from mamba_advisor.plan.weights import Weights, weights_on_rank
+from mamba_advisor.record import replace
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.releases import LAST_RELEASE, release_note, require_ratio
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from mamba_advisor.boot import binding_rank
@@ -14,7 +13,7 @@ from mamba_advisor.modelconfig import Launch, ModelBytes, measure
 from mamba_advisor.modelconfig.constants import architecture_of
 from mamba_advisor.modelconfig.elements import STATE_BYTES
 from mamba_advisor.modelconfig.published import family_of, published_models
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 
 WIDTHS = (1, 2, 4, 8, 16, 32)
 """Tensor-parallel widths that are tried where the stated one does not fit."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mamba_advisor.advice.document import comparison_to_dict, to_dict
 from mamba_advisor.advice.model import Advice
+from mamba_advisor.report.jsontext import text_of
 
 if TYPE_CHECKING:
     from mamba_advisor.advice.comparison import Comparison
@@ -35,5 +36,4 @@ def schema() -> dict[str, Any]:
 
 def _dump(document: object) -> str:
     """Write strict JSON in ASCII, so that no control character is left in it."""
-    text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
-    return text.replace("\x7f", "\\u007f") + "\n"
+    return text_of(document).replace("\x7f", "\\u007f") + "\n"

@@ -8,8 +8,8 @@ from mamba_advisor.record import Record
 from mamba_advisor.sizing.pools import PoolSizes
 from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.releases import Eras, choose, since
-from mamba_advisor.sizing.rules import settle
-from mamba_advisor.sizing.terms import stage_share
+from mamba_advisor.sizing.rules import Rules, settle
+from mamba_advisor.sizing.terms import Terms, stage_share
 
 
 def state_charge(version: str, problem: SizingProblem, slots: int) -> int:
@@ -50,11 +50,22 @@ def rest_interval(
         FactError: *version* is 0.5.3 or older.
         InputError: *version* is not a release.
     """
-    rules, terms = settle(version, problem)
+    return interval_of(*settle(version, problem), slots, tokens)
+
+
+def interval_of(rules: Rules, terms: Terms, slots: int, tokens: int) -> tuple[int, int]:
+    """Return the budgets that lead to the printed K and T; see `rest_interval`.
+
+    Args:
+        rules: The release's.
+        terms: What it makes of the problem before K; the budget is not looked at.
+        slots: K as printed.
+        tokens: T as printed, rows of one rank.
+    """
     charge = rules.split.state(terms, slots) + rules.split.reserve(terms, slots)
     held = tokens - rules.head_room(terms, slots)
-    cell = max(problem.cells)
-    return charge + held * cell, charge + (held + problem.page_size) * cell
+    cell = max(terms.problem.cells)
+    return charge + held * cell, charge + (held + terms.problem.page_size) * cell
 
 
 def is_capped(problem: SizingProblem, tokens: int) -> bool:

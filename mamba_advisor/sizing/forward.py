@@ -32,10 +32,27 @@ def solve(version: str, problem: SizingProblem) -> PoolSizes:
         FactError: *version* is 0.5.3 or older: it has no ratio.
         InputError: *version* is not a release.
     """
-    rules, terms = settle(version, problem)
-    if terms.is_refused and terms.draft_tokens:
+    return solve_terms(*settle(version, problem))
+
+
+def solve_terms(rules: Rules, terms: Terms) -> PoolSizes:
+    """Return what a release decides, as `solve`.
+
+    Args:
+        rules: The release's.
+        terms: What it makes of the problem before K.
+    """
+    slots = settled_slots(rules, terms)
+    if slots is None:
         return _refuse(rules, terms, "lazy_strategy_needs_overlap")
-    return pools_with_slots(rules, terms, rules.split.solve(terms))
+    return pools_with_slots(rules, terms, slots)
+
+
+def settled_slots(rules: Rules, terms: Terms) -> int | None:
+    """Return K; None where the strategy is refused before K is settled."""
+    if terms.is_refused and terms.draft_tokens:
+        return None
+    return rules.split.solve(terms)
 
 
 def size_pools(version: str, inputs: SizingInputs) -> PoolSizes:
@@ -65,12 +82,12 @@ def pools_with_slots(rules: Rules, terms: Terms, slots: int) -> PoolSizes:
         terms: What it makes of the problem before K.
         slots: K, per rank and DP worker.
     """
-    refusal = partial(_refuse, rules, terms, slots=slots)
     if rules.checks.state and slots <= 0:
-        return refusal("state_cache_not_positive")
+        return _refuse(rules, terms, "state_cache_not_positive", slots=slots)
     budget_gib = kv_gib(rules.split, terms, slots)
     if rules.checks.kv and budget_gib <= 0:
-        return refusal("no_memory_left_for_kv", budget_gib=budget_gib)
+        kind = "no_memory_left_for_kv"
+        return _refuse(rules, terms, kind, slots=slots, budget_gib=budget_gib)
     return _with_tokens(rules, terms, slots, budget_gib)
 
 
@@ -89,8 +106,9 @@ def _with_tokens(
     if terms.is_refused:
         return refusal("lazy_strategy_needs_overlap", warnings=warnings)
     limits = rules.limits(terms, slots, held.rows)
+    granted = limits.granted
     warnings += rules.warn(terms, slots, limits)
-    if limits.granted <= 0:
+    if granted <= 0:
         return refusal(rules.checks.no_request, warnings=warnings)
     staged = len(problem.cells) > 1
     drafts = rules.draft_rows(slots, limits) if problem.speculative else None
@@ -104,7 +122,7 @@ def _with_tokens(
         kv_tokens=held.rows,
         kv_tokens_logical=held.rows * problem.dcp_size,
         kv_tokens_printed=rules.printed(problem, held.rows),
-        max_running_requests=limits.granted,
+        max_running_requests=granted,
         spec_state_slots=drafts,
         replayssm_ring_bytes_per_slot=rules.ring_shown(problem),
         warnings=warnings,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
+from mamba_advisor.record import replace
 from mamba_advisor.sizing.forward import solve
 from mamba_advisor.sizing.pools import PoolSizes
 from mamba_advisor.sizing.problem import SizingProblem
@@ -66,43 +66,53 @@ def slots_of_ratio(version: str, problem: SizingProblem) -> Callable[[float], in
     return slots
 
 
-def least_ratio(slots_of: Callable[[float], int], slots: int) -> float | None:
-    """Return the smallest ratio whose K is at least *slots*, to 15 digits.
+class Threshold:
+    """The ratio from which K is at least some number of slots.
 
-    Args:
-        slots_of: Ratio -> K, never falling.
-        slots: K wanted, at least 1.
-
-    Returns:
-        None where no ratio up to `MAX_RATIO` gives so many.
+    It is looked for no more closely than the digits need that are asked for: a search
+    to the last bit takes four times as long.
     """
-    if slots_of(MAX_RATIO) < slots:
-        return None
-    return _halve(slots_of, slots)[1]
 
+    def __init__(self, slots_of: Callable[[float], int], slots: int) -> None:
+        """Look whether there is one.
 
-def greatest_ratio(slots_of: Callable[[float], int], slots: int) -> float:
-    """Return the largest ratio up to `MAX_RATIO` whose K is at most *slots*.
+        Args:
+            slots_of: Ratio -> K, never falling.
+            slots: K wanted, at least 1.
+        """
+        self._slots_of, self._slots = slots_of, slots
+        self._low, self._high = 0.0, MAX_RATIO / (1 + MAX_RATIO)
+        self._left = _HALVINGS
+        self.is_reached = slots_of(MAX_RATIO) >= slots
+        """Whether any ratio up to `MAX_RATIO` gives so many."""
 
-    Args:
-        slots_of: Ratio -> K, never falling.
-        slots: Largest K allowed, at least 0.
-    """
-    if slots_of(MAX_RATIO) <= slots:
-        return MAX_RATIO
-    return _halve(slots_of, slots + 1)[0]
+    def below(self, digits: int) -> float:
+        """Return the largest ratio with fewer slots, rounded down to *digits*."""
+        if not self.is_reached:
+            return round_ratio(MAX_RATIO, digits, up=False)
+        return round_ratio(self._ends(digits, up=False)[0], digits, up=False)
 
+    def above(self, digits: int) -> float:
+        """Return the smallest ratio with so many slots, rounded up to *digits*."""
+        return round_ratio(self._ends(digits, up=True)[1], digits, up=True)
 
-def _halve(slots_of: Callable[[float], int], slots: int) -> tuple[float, float]:
-    """Return neighbouring ratios with fewer than *slots* and with at least so many."""
-    low, high = 0.0, MAX_RATIO / (1 + MAX_RATIO)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if slots_of(middle / (1 - middle)) < slots:
-            low = middle
-        else:
-            high = middle
-    return low / (1 - low), high / (1 - high)
+    def _ends(self, digits: int, *, up: bool) -> tuple[float, float]:
+        """Return ratios to either side that are the same in *digits*, or neighbours."""
+        unit = 10.0 ** (1 - digits)
+        while True:
+            low, high = self._low / (1 - self._low), self._high / (1 - self._high)
+            is_near = high - low <= low * unit
+            if not self._left or (
+                is_near
+                and round_ratio(low, digits, up=up) == round_ratio(high, digits, up=up)
+            ):
+                return low, high
+            self._left -= 1
+            middle = (self._low + self._high) / 2
+            if self._slots_of(middle / (1 - middle)) < self._slots:
+                self._low = middle
+            else:
+                self._high = middle
 
 
 def round_ratio(ratio: float, digits: int, *, up: bool) -> float:
@@ -121,12 +131,12 @@ def _printed_ratio(
     """Return the shortest ratio with at least *slots* whose pools serve."""
     if not ratio_counts(version, problem):
         return None
-    exact = least_ratio(slots_of_ratio(version, problem), slots)
-    if exact is None:
+    threshold = Threshold(slots_of_ratio(version, problem), slots)
+    if not threshold.is_reached:
         return None
     found = None
     for digits in DIGITS:
-        ratio = round_ratio(exact, digits, up=True)
+        ratio = threshold.above(digits)
         sizes = solve(version, with_ratio(problem, ratio))
         got = sizes.max_mamba_cache_size or 0
         if got < slots or not sizes.boots or not serves(sizes):

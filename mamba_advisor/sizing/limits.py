@@ -42,7 +42,7 @@ class RequestLimits(Record):
     def base(self) -> int:
         """The limit without the state pool."""
         others = (self.request, self.kv_floor, self.heuristic)
-        return min(limit for limit in others if limit is not None)
+        return min([limit for limit in others if limit is not None])
 
     @property
     def granted(self) -> int:

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Literal
 
 from mamba_advisor.errors import FactError
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing.budget import allocated_unbudgeted
-from mamba_advisor.sizing.forward import solve
-from mamba_advisor.sizing.inverse import (
-    MAX_RATIO,
-    OVERSHOOT,
-    greatest_ratio,
-    least_ratio,
-    pin_counts,
-    pin_for_slots,
-    ratio_counts,
-    round_ratio,
-    slots_of_ratio,
-    sustained,
-    with_ratio,
-)
+from mamba_advisor.sizing.forward import solve_terms
+from mamba_advisor.sizing.inverse import MAX_RATIO, OVERSHOOT, sustained, with_ratio
 from mamba_advisor.sizing.limits import Binding, RequestLimits
 from mamba_advisor.sizing.pools import PoolSizes
 from mamba_advisor.sizing.problem import SizingProblem
-from mamba_advisor.sizing.releases import Eras, choose
-from mamba_advisor.sizing.rules import request_limits, settle
+from mamba_advisor.sizing.rules import settle
 from mamba_advisor.sizing.scale import Scale, Span
+from mamba_advisor.sizing.search import Search
+from mamba_advisor.sizing.seek import last_holding
+
+UNLIMITED = 1 << 40
+"""Requests at a time that no memory carries."""
 
 PLATEAU = 0.99
 """Share of the best concurrency that still counts as the best."""
@@ -44,9 +35,6 @@ LONG_DIGITS = (3, 4, 5, 6, 7, 8)
 
 LEAST_DIGITS = (2, 3, 4, 5, 6, 7, 8)
 """Significant digits of a ratio whose pool shall be as small as possible."""
-
-PINS_PAY_DRAFTS: Eras[bool] = (("0.5.4", True), ("0.5.7", False), ("0.5.8", True))
-"""First release -> whether the budget pays for draft states beside a pin."""
 
 
 class Split(Record):
@@ -92,46 +80,6 @@ class Split(Record):
         return self.limits.binding(self.kv_limit)
 
 
-class _Search(Record):
-    """One problem and its goal, looked at through both flags."""
-
-    version: str
-    problem: SizingProblem
-    avg_context: int | None
-    spare_slots: int
-    bare: bool = False
-    """Whether plateau and the best beyond the request limit are left out."""
-
-    def by_pin(self) -> Scale | None:
-        """Return the pools that a pin gives; None where none should be set."""
-        if not pin_counts(self.version, self.problem):
-            return None
-        unpaid = not choose(PINS_PAY_DRAFTS, self.version)
-        if unpaid and self.problem.draft_tokens and self.takes_ratio:
-            return None
-        return self._scale(replace(self.problem, pin=1))
-
-    def by_ratio(self) -> Scale | None:
-        """Return the pools that a ratio gives; None where it does not decide."""
-        if not self.takes_ratio:
-            return None
-        most = slots_of_ratio(self.version, self.problem)(MAX_RATIO)
-        return self._scale(replace(self.problem, pin=None)).up_to(most)
-
-    @property
-    def takes_ratio(self) -> bool:
-        """Whether a ratio decides once no pin is given."""
-        return ratio_counts(self.version, self.problem)
-
-    def _scale(self, problem: SizingProblem) -> Scale:
-        return Scale.of(self.version, problem, self.avg_context, self.spare_slots)
-
-    def with_limit(self, requests: int) -> _Search:
-        """Return the search with M set to *requests* per worker."""
-        asked = requests * self.problem.attn_dp_size
-        return replace(self, problem=replace(self.problem, max_running_requests=asked))
-
-
 def best_split(
     version: str,
     problem: SizingProblem,
@@ -140,6 +88,8 @@ def best_split(
     spare_slots: int = 0,
     *,
     bare: bool = False,
+    snug: bool = False,
+    over: float | None = None,
 ) -> Split | None:
     """Return the setting that keeps most requests running.
 
@@ -151,12 +101,17 @@ def best_split(
             possible.
         spare_slots: Slots to keep for checkpoints of idle conversations, per worker.
         bare: Leave out `plateau` and `beyond`, which cost more than the rest.
+        snug: Without C, where the request limit is what binds, take it for C, instead
+            of starving KV for slots that nobody can use.
+        over: Requests that the split must exceed, its spare slots counted as well;
+            one that provably does not is not looked for.  None: no such bound.
 
     Returns:
         Without C the most requests, with the largest state pool that allows them: that
         pool fails hard, KV degrades softly.  With C the smallest state pool that
         carries it, one safety slot included, and everything else for KV; where C cannot
-        be carried, the most that can.  None where nothing boots.
+        be carried, the most that can.  None where nothing boots, or nothing exceeds
+        *over*.
 
     Raises:
         FactError: *version* is 0.5.3 or older; or neither L nor C is given.
@@ -164,42 +119,66 @@ def best_split(
     """
     if avg_context is None and concurrency is None:
         raise FactError("a split needs an average context or a wanted concurrency")
-    search = _Search(version, problem, avg_context, spare_slots, bare)
-    if settle(version, problem)[1].is_refused:
+    search = Search(version, problem, avg_context, spare_slots, bare=bare)
+    if search.is_refused:
         return None
+    if over is not None and not search.without_spare().exceeds(over):
+        return None
+    if concurrency is not None or not snug:
+        return _best(search, concurrency)
+    limit = _reached_limit(search)
+    held = None if limit is None else _smallest(search, limit)
+    if limit is not None and held is not None:
+        return replace(held, beyond=None if bare else _beyond(search, None, limit))
+    found = _best(search, None)
+    if found is None or found.binding != "request":
+        return found
+    held = _best(search, found.sustained)
+    return found if held is None else replace(held, beyond=found.beyond)
+
+
+def _reached_limit(search: Search) -> int | None:
+    """Return M' where the best pools carry it, so that it binds; None: not known."""
+    if search.by_pin is None or search.best_by_pin is None:
+        return None
+    limit = search.by_pin.terms.limit
+    return limit if limit and search.best_by_pin.requests == limit else None
+
+
+def _best(search: Search, concurrency: int | None) -> Split | None:
+    """Return the best split; for C the smallest pool, else the largest."""
     found = None if concurrency is None else _smallest(search, concurrency)
     if found is not None:
         return found
     found = _largest(search)
     floor = 0 if found is None else found.sustained
-    beyond = None if bare else _beyond(search, concurrency, floor)
+    beyond = None if search.bare else _beyond(search, concurrency, floor)
     if found is None:
         return beyond
     reached = concurrency is None or found.sustained >= concurrency
     return replace(found, is_reached=reached, beyond=beyond)
 
 
-def _smallest(search: _Search, concurrency: int) -> Split | None:
+def _smallest(search: Search, concurrency: int) -> Split | None:
     """Return the smallest state pool that carries *concurrency*, and one slot more."""
-    scale = search.by_pin() or search.by_ratio()
+    scale = search.by_pin or search.by_ratio
     if scale is None:
         return None
     wanted = scale.slots_for(concurrency) + SAFETY_SLOTS
     span = replace(scale.serving(concurrency), first=wanted)
     if span.first > span.last:
         return None
-    pin = pin_for_slots(search.version, search.problem, wanted)
+    pin = search.pin_for(wanted)
     ratio = _least_within(search, span)
-    if search.by_pin() is not None and pin is not None:
+    if pin is not None:
         return _split(search, span, pin=pin, ratio=ratio)
     return None if ratio is None else _split(search, span, ratio=ratio)
 
 
-def _largest(search: _Search) -> Split | None:
+def _largest(search: Search) -> Split | None:
     """Return what carries most, with the largest state pool that allows it."""
-    by_pin, by_ratio = search.by_pin(), search.by_ratio()
-    pinned = _span(search, by_pin)
-    rated = _span(search, by_ratio)
+    pinned = _span(search, search.by_pin, search.best_by_pin)
+    rated = _span(search, search.by_ratio, search.best_by_ratio)
     if rated is not None and (pinned is None or _does_as_well(rated, pinned)):
         digits = LONG_DIGITS if pinned is None else SHORT_DIGITS
         ratio = _greatest_within(search, rated, digits)
@@ -207,7 +186,7 @@ def _largest(search: _Search) -> Split | None:
             return _split(search, rated, ratio=ratio)
     if pinned is None:
         return None
-    pin = pin_for_slots(search.version, search.problem, pinned.last)
+    pin = search.pin_for(pinned.last)
     return None if pin is None else _split(search, pinned, pin=pin)
 
 
@@ -222,52 +201,50 @@ def _does_as_well(rated: Span, pinned: Span) -> bool:
     return rated.last >= pinned.last * PLATEAU
 
 
-def _span(search: _Search, scale: Scale | None) -> Span | None:
-    """Return the pools of *scale* that carry most; where none does, the least of all.
+def _span(search: Search, scale: Scale | None, best: Span | None) -> Span | None:
+    """Return the *best* pools of *scale*; where none carries any, the least of all.
 
     Without a context there is nothing to weigh the KV pool by: it gets all but the
     smallest state pool.
     """
-    if scale is None:
+    if scale is None or best is None:
         return None
-    span = scale.best()
-    if span.requests == 0:
+    if best.requests == 0:
         least = scale.terms.reserved
         return Span(least, least, 0) if scale.boots(least) else None
     if search.avg_context is None:
-        last = min(span.last, span.first + SAFETY_SLOTS)
-        return replace(span, first=last, last=last)
-    return span
+        last = min(best.last, best.first + SAFETY_SLOTS)
+        return replace(best, first=last, last=last)
+    return best
 
 
 def _greatest_within(
-    search: _Search, span: Span, digits: tuple[int, ...]
+    search: Search, span: Span, digits: tuple[int, ...]
 ) -> float | None:
     """Return the largest ratio, in the fewest of *digits*, with a K in *span*."""
-    slots_of = slots_of_ratio(search.version, search.problem)
-    if slots_of(MAX_RATIO) <= span.last:
+    most = search.slots_of(MAX_RATIO)
+    if most <= span.last:
         # Every larger ratio does, so an end is set where the pool stops growing.
-        span = replace(span, last=max(span.first, int(slots_of(MAX_RATIO) * PLATEAU)))
-    exact = greatest_ratio(slots_of, span.last)
+        span = replace(span, last=max(span.first, int(most * PLATEAU)))
+    threshold = search.threshold(span.last + 1)
     for count in digits:
-        ratio = round_ratio(exact, count, up=False)
-        if span.first <= slots_of(ratio) <= span.last:
+        ratio = threshold.below(count)
+        if span.first <= search.slots_of(ratio) <= span.last:
             return ratio
     return None
 
 
-def _least_within(search: _Search, span: Span) -> float | None:
+def _least_within(search: Search, span: Span) -> float | None:
     """Return the smallest ratio, in few digits, with a K in *span*."""
     if not search.takes_ratio:
         return None
-    slots_of = slots_of_ratio(search.version, search.problem)
-    exact = least_ratio(slots_of, span.first)
-    if exact is None:
+    threshold = search.threshold(span.first)
+    if not threshold.is_reached:
         return None
     found = None
     for count in LEAST_DIGITS:
-        ratio = round_ratio(exact, count, up=True)
-        slots = slots_of(ratio)
+        ratio = threshold.above(count)
+        slots = search.slots_of(ratio)
         if span.first <= slots <= span.last:
             found = ratio
             if slots <= span.first * (1 + OVERSHOOT):
@@ -276,7 +253,7 @@ def _least_within(search: _Search, span: Span) -> float | None:
 
 
 def _split(
-    search: _Search, span: Span, *, ratio: float | None = None, pin: int | None = None
+    search: Search, span: Span, *, ratio: float | None = None, pin: int | None = None
 ) -> Split:
     """Return the outcome of a setting: of *pin* if it is given, else of *ratio*."""
     version, problem = search.version, search.problem
@@ -285,17 +262,18 @@ def _split(
     else:
         assert ratio is not None
         applied = with_ratio(problem, ratio)
-    sizes = solve(version, applied)
+    rules, terms = settle(version, applied)
+    sizes = solve_terms(rules, terms)
     slots, rows = sizes.max_mamba_cache_size, sizes.kv_tokens
     assert slots is not None
     assert rows is not None
     assert sizes.kv_tokens_logical is not None
-    limits = request_limits(version, applied, slots, rows)
+    limits = rules.limits(terms, slots, rows)
     carried = max(0, slots - search.spare_slots) // (sizes.slots_per_request or 1)
     context = search.avg_context
     flag: Literal["ratio", "pin"] = "ratio" if pin is None else "pin"
-    if pin is None and search.by_pin() is not None:
-        pin = pin_for_slots(version, problem, slots)
+    if pin is None:
+        pin = search.pin_for(slots)
     return Split(
         flag=flag,
         ratio=ratio,
@@ -315,26 +293,26 @@ def _unpaid_drafts(version: str, problem: SizingProblem, sizes: PoolSizes) -> in
 
     Every release up to 0.5.16 leaves the padding request out, whatever the setting.
     """
+    if not problem.draft_tokens:
+        return 0
     padding = problem.draft_tokens * problem.slot_bytes
     unpaid = allocated_unbudgeted(version, problem, sizes).draft_states
     return max(0, unpaid - padding)
 
 
-def _plateau(search: _Search, requests: int) -> tuple[float, float] | None:
+def _plateau(search: Search, requests: int) -> tuple[float, float] | None:
     """Return the ratios with which at least 99 % of *requests* are carried."""
-    scale = search.by_ratio()
+    scale = search.by_ratio
     if scale is None or requests <= 0:
         return None
     span = scale.serving(math.ceil(requests * PLATEAU))
-    slots_of = slots_of_ratio(search.version, search.problem)
-    low = least_ratio(slots_of, span.first)
-    if low is None or span.first > span.last:
+    low = search.threshold(span.first)
+    if not low.is_reached or span.first > span.last:
         return None
-    high = greatest_ratio(slots_of, span.last)
-    return round_ratio(low, 3, up=True), round_ratio(high, 3, up=False)
+    return low.above(3), search.threshold(span.last + 1).below(3)
 
 
-def _beyond(search: _Search, concurrency: int | None, floor: int) -> Split | None:
+def _beyond(search: Search, concurrency: int | None, floor: int) -> Split | None:
     """Return the best split with M chosen as well; None where M is not in the way.
 
     Args:
@@ -347,22 +325,17 @@ def _beyond(search: _Search, concurrency: int | None, floor: int) -> Split | Non
         if concurrency is not None and requests > concurrency:
             return False
         raised = search.with_limit(requests)
-        scale = raised.by_pin() or raised.by_ratio()
-        if scale is None:
-            return False
-        slots = scale.slots_for(requests)
-        return slots <= scale.most and scale.others(slots) >= requests
+        scale = raised.by_pin or raised.by_ratio
+        return scale is not None and scale.reaches(requests)
 
-    low, high = floor, floor + 1
-    while allows(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if allows(middle) else (low, middle)
-    if low == floor:
+    if not allows(floor + 1):
         return None
-    raised = search.with_limit(low)
-    found = None if concurrency is None else _smallest(raised, low)
+    most = search.with_limit(UNLIMITED)
+    scale = most.by_pin or most.by_ratio
+    guess = 0 if scale is None else scale.about_best()
+    best = last_holding(allows, floor + 1, UNLIMITED, guess)
+    raised = search.with_limit(best)
+    found = None if concurrency is None else _smallest(raised, best)
     found = found or _largest(raised)
     if found is None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing.limits import (
     LIMIT_RULES,
     LIMIT_WARNINGS,
@@ -131,6 +131,20 @@ def rules_of(version: str) -> Rules:
     )
 
 
+@lru_cache(maxsize=256)
+def distinct_releases(versions: tuple[str, ...]) -> tuple[str, ...]:
+    """Return *versions* without those whose rules an earlier one of them has as well.
+
+    Raises:
+        FactError: One of them is 0.5.3 or older: it has no ratio.
+        InputError: One of them is not a release.
+    """
+    first: dict[Rules, str] = {}
+    for version in versions:
+        first.setdefault(replace(rules_of(version), note=""), version)
+    return tuple(first.values())
+
+
 def settle(version: str, problem: SizingProblem) -> tuple[Rules, Terms]:
     """Return the rules of *version*, and what they make of *problem* before K.
 
@@ -154,6 +168,7 @@ def settle_terms(rules: Rules, problem: SizingProblem, reserved: int | None) -> 
         limit=limit,
         decider=rules.decider(problem),
         ratio=problem.ratio,
+        rest_gib=problem.rest_gib,
         slot_bytes=slot_bytes,
         ring_bytes=ring_bytes,
         fixed_bytes=request_ring_bytes * ((limit or 0) + 1),

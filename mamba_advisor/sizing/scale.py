@@ -6,15 +6,15 @@ it allow fewer.  So the best K lies where the two meet, and bisection finds it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing.forward import pools_with_slots
-from mamba_advisor.sizing.problem import SizingProblem
-from mamba_advisor.sizing.rules import Rules, settle
+from mamba_advisor.sizing.rules import Rules
+from mamba_advisor.sizing.seek import last_holding
 from mamba_advisor.sizing.split import kv_gib
 from mamba_advisor.sizing.terms import GIB, Terms
+
+LEAST_TOKENS = 2
+"""Tokens of a request where nothing is known of it: no release reckons with fewer."""
 
 
 class Span(Record):
@@ -47,19 +47,13 @@ class Scale(Record):
     @classmethod
     def of(
         cls,
-        version: str,
-        problem: SizingProblem,
+        rules: Rules,
+        terms: Terms,
         avg_context: int | None,
         spare_slots: int = 0,
     ) -> Scale:
-        """Return the scale of *problem*, whose pin says who settles K.
-
-        Raises:
-            FactError: *version* is 0.5.3 or older.
-            InputError: *version* is not a release.
-        """
-        rules, terms = settle(version, problem)
-        most = max(0, int(problem.rest_gib * GIB) // max(1, terms.slot_bytes))
+        """Return the scale of the problem of *terms*."""
+        most = max(0, int(terms.rest_gib * GIB) // max(1, terms.slot_bytes))
         return cls(rules, terms, most, avg_context, spare_slots)
 
     def up_to(self, most: int) -> Scale:
@@ -96,28 +90,56 @@ class Scale(Record):
         """Return whether SGLang starts with *slots*."""
         return pools_with_slots(self.rules, self.terms, slots).boots
 
+    def reaches(self, requests: int) -> bool:
+        """Return whether any pool carries *requests*."""
+        slots = self.slots_for(requests)
+        return slots <= self.most and self.others(slots) >= requests
+
     def best(self) -> Span:
         """Return the pools that carry most."""
-        meeting = self._least(lambda slots: self.state(slots) >= self.others(slots))
-        if meeting is None:
-            return self.serving(self.state(self.most))
-        return self.serving(max(self.carries(meeting), self.carries(meeting - 1)))
+        beyond = self.state(self.most) + 1
+        return self.serving(last_holding(self.reaches, 0, beyond, self.about_best()))
 
     def serving(self, requests: int) -> Span:
         """Return the pools that carry *requests* or more; empty where none does."""
         if requests <= 0:
             return Span(0, -1, 0)
-        fails = self._least(lambda slots: self.others(slots) < requests)
-        last = self.most if fails is None else fails - 1
+        last = last_holding(
+            lambda slots: self.others(slots) >= requests,
+            0,
+            self.most + 1,
+            self._about_last(requests),
+        )
         return Span(self.slots_for(requests), last, requests)
 
-    def _least(self, holds: Callable[[int], bool]) -> int | None:
-        """Return the smallest K from 1 with which *holds*, once true, true for good."""
-        low, high = 0, self.most + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            if holds(middle):
-                high = middle
-            else:
-                low = middle
-        return None if high > self.most else high
+    # --- guesses: all of them may be wrong, which costs time and nothing else --------
+
+    def about_best(self) -> int:
+        """Return about how many requests the best pools carry."""
+        spent, each = self._slope(), self._request_gib()
+        per_request = spent * self.terms.reserved + each
+        if per_request <= 0:
+            return self.state(self.most)
+        left = kv_gib(self.rules.split, self.terms, self.spare_slots)
+        held = int(max(0.0, left) / per_request)
+        return held if self.terms.limit is None else min(held, self.terms.limit)
+
+    def _about_last(self, requests: int) -> int:
+        """Return about the largest K that leaves enough for *requests*."""
+        spent = self._slope()
+        if spent <= 0:
+            return self.most
+        left = kv_gib(self.rules.split, self.terms, 0) - requests * self._request_gib()
+        return int(max(0.0, left) / spent)
+
+    def _slope(self) -> float:
+        """Return the GiB for KV that a slot takes away, on average."""
+        empty = kv_gib(self.rules.split, self.terms, 0)
+        full = kv_gib(self.rules.split, self.terms, self.most)
+        return (empty - full) / max(1, self.most)
+
+    def _request_gib(self) -> float:
+        """Return the GiB for KV that one request needs."""
+        problem = self.terms.problem
+        tokens = LEAST_TOKENS if self.avg_context is None else self.avg_context
+        return tokens / problem.dcp_size * max(problem.cells) / GIB

@@ -55,7 +55,7 @@ def _state_share(terms: Terms, rest_gib: float) -> float:
 def _solve_draft_slots(terms: Terms) -> int:
     """0.5.4–0.5.6: K by the ratio (GDN: divided by DP once more), or as fixed."""
     if terms.decider == "ratio":
-        share = _state_share(terms, terms.problem.rest_gib)
+        share = _state_share(terms, terms.rest_gib)
         slots = int(share // terms.slot_bytes // (1 + terms.draft_tokens))
     else:
         slots = _fixed_slots(terms)
@@ -104,7 +104,7 @@ def _solve_after_requested(terms: Terms) -> int:
 
 
 def _solve_rest(terms: Terms, reserve: int) -> int:
-    rest = terms.problem.rest_gib - reserve / GIB
+    rest = terms.rest_gib - reserve / GIB
     return int(_state_share(terms, rest) // terms.slot_bytes)
 
 
@@ -139,7 +139,7 @@ def _solve_jointly(terms: Terms) -> int:
     """0.5.13–0.5.16: a slot pays for D ÷ S draft states, padding for nothing."""
     if terms.decider != "ratio":
         return _given_slots(terms)
-    share = _state_share(terms, terms.problem.rest_gib)
+    share = _state_share(terms, terms.rest_gib)
     if not terms.draft_tokens:
         return int(share // terms.slot_bytes)
     return int(share // (terms.slot_bytes * _drafts_factor(terms)))
@@ -149,7 +149,7 @@ def _solve_padded(terms: Terms) -> int:
     """From 0.5.17: likewise, after the padding slot and its draft states."""
     if terms.decider != "ratio":
         return _given_slots(terms)
-    share = _state_share(terms, terms.problem.rest_gib)
+    share = _state_share(terms, terms.rest_gib)
     slot, ring = terms.slot_bytes, terms.ring_bytes
     if not terms.draft_tokens:
         full = slot + ring
@@ -180,5 +180,5 @@ SPLITS: Eras[SplitRules] = (
 
 def kv_gib(rules: SplitRules, terms: Terms, slots: int) -> float:
     """Return the GiB that *slots* and their draft reserve leave for KV."""
-    rest = terms.problem.rest_gib - rules.reserve(terms, slots) / GIB
+    rest = terms.rest_gib - rules.reserve(terms, slots) / GIB
     return rest - rules.state(terms, slots) / GIB

@@ -33,6 +33,9 @@ class Terms(Record):
     ratio: float
     """State : KV, where it decides."""
 
+    rest_gib: float
+    """The problem's budget, in GiB."""
+
     slot_bytes: int
     """State bytes that one slot is charged, without a ring."""
 
@@ -46,10 +49,15 @@ class Terms(Record):
     """D where draft states are charged, else 0."""
 
     def at(self, ratio: float) -> Terms:
-        """Return the same under another *ratio*.
+        """Return the same under another *ratio*."""
+        return self._with(ratio, self.rest_gib)
 
-        Written out, since `dataclasses.replace` is slow where a search bisects.
-        """
+    def funded(self, rest_gib: float) -> Terms:
+        """Return the same with another budget; the problem's own is then not it."""
+        return self._with(self.ratio, rest_gib)
+
+    def _with(self, ratio: float, rest_gib: float) -> Terms:
+        # Written out, since searches are here most of their time.
         return Terms(
             self.problem,
             self.reserved,
@@ -57,6 +65,7 @@ class Terms(Record):
             self.limit,
             self.decider,
             ratio,
+            rest_gib,
             self.slot_bytes,
             self.ring_bytes,
             self.fixed_bytes,

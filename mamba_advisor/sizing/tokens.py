@@ -70,6 +70,8 @@ def _held(problem: SizingProblem, kv_gib: float, page: int) -> tuple[int, ...]:
     """
     budget = int(kv_gib * GIB)
     charged = [budget // cell // page * page for cell in problem.cells if cell > 0]
+    if len(charged) == len(problem.cells):
+        return tuple(charged)
     free = min(charged, default=problem.max_total_tokens or problem.context_len)
     return tuple(
         budget // cell // page * page if cell > 0 else free for cell in problem.cells

@@ -9,6 +9,7 @@ from mamba_advisor.boot.model import RankBoot
 from mamba_advisor.facts import Rank
 from mamba_advisor.measured import Measured
 from mamba_advisor.sizing import SizingProblem, solve
+from mamba_advisor.sizing.rules import settle
 
 GIB = 1 << 30
 QN4 = SizingProblem(
@@ -18,7 +19,7 @@ QN4 = SizingProblem(
 
 def test_uncapped_tokens_give_the_budget_to_a_page() -> None:
     """758 slots and 1 326 317 tokens: the budget lies in 12 288 bytes."""
-    low, high = budget_of("0.5.17", QN4, 758, 1_326_317, None)
+    low, high = budget_of(*settle("0.5.17", QN4), 758, 1_326_317, None)
 
     assert low <= 28.833 * GIB <= high
     assert 12_288 == high - low
@@ -30,7 +31,7 @@ def test_capped_tokens_leave_it_to_the_slots() -> None:
     sizes = solve("0.5.17", capped)
     assert sizes.kv_tokens == 100_000
 
-    low, high = budget_of("0.5.17", capped, 758, 100_000, None)
+    low, high = budget_of(*settle("0.5.17", capped), 758, 100_000, None)
 
     assert low <= 28.833 * GIB <= high
     width = 19_316_736 * 1.9 / 0.9
@@ -39,7 +40,7 @@ def test_capped_tokens_leave_it_to_the_slots() -> None:
 
 def test_slots_bound_the_budget() -> None:
     """Both ends reproduce 758 slots, one byte outside does not."""
-    low, high = budget_by_slots("0.5.17", QN4, 758)
+    low, high = budget_by_slots(*settle("0.5.17", QN4), 758)
 
     def slots(budget: int) -> int | None:
         problem = replace(QN4, rest_gib=budget / GIB)
@@ -62,7 +63,7 @@ def test_pinned_and_capped_boot_falls_back_on_free_memory() -> None:
     assert probe
     pinned = replace(QN4, pin=100, max_total_tokens=100_000)
 
-    low, high = budget_of("0.5.17", pinned, 100, 100_000, probe)
+    low, high = budget_of(*settle("0.5.17", pinned), 100, 100_000, probe)
 
     assert low <= 28.833 * GIB <= high
     assert high - low < 0.02 * GIB

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from mamba_advisor.advice.choice import ratio_flags
 from mamba_advisor.advice.coaching.model import (
@@ -23,6 +22,7 @@ from mamba_advisor.advice.situation import Situation
 from mamba_advisor.advice.whatif import with_fraction
 from mamba_advisor.boot.model import Failure, RankBoot
 from mamba_advisor.measured import UNITS, format_bytes
+from mamba_advisor.record import replace
 from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.budget import state_charge
 from mamba_advisor.sizing.inverse import pin_counts, ratio_for_slots, with_ratio

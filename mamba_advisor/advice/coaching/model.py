@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mamba_advisor.advice.model import Cost, Prediction, Recommendation
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.boot import binding_rank
 from mamba_advisor.boot.model import RankBoot
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 
 HUNDREDTH = 100
 """Fractions are advised in hundredths, rounded to the side that boots."""

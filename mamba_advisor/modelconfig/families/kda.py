@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mamba_advisor.errors import ConfigError
 from mamba_advisor.modelconfig.attention import SparseIndex
 from mamba_advisor.modelconfig.families.attention import read_mla
@@ -18,6 +16,7 @@ from mamba_advisor.modelconfig.families.layers import (
 from mamba_advisor.modelconfig.fields import Fields
 from mamba_advisor.modelconfig.geometry import Geometry
 from mamba_advisor.modelconfig.state import Kda
+from mamba_advisor.record import replace
 
 GLM_PAGE = 64
 """Tokens per pooled index row's page: GLM-5.3 forces page size 64 × ``index_kpool``."""
