@@ -143,6 +143,50 @@ def test_generated_logs_read_alike(seed: int) -> None:
     assert by_line(data) == by_block(cut(data, rng.choice([777, 20_000, BLOCK])))
 
 
+def damaged(data: bytes, rng: random.Random, share: float) -> bytes:
+    """Return a log of which a part of the lines is cut, glued, torn or garbled."""
+    lines = data.splitlines(keepends=True)
+    made = []
+    for line in lines:
+        at = rng.randrange(len(line) + 1)
+        head, tail = line[:at], line[at:]
+        ways = (
+            head,
+            tail,
+            head + b"\n" + tail,
+            head + tail[1:],
+            head + bytes([rng.randrange(256)]) + tail,
+            head + rng.choice(lines),
+            line + head + b"\n",
+        )
+        made.append(rng.choice(ways) if rng.random() < share else line)
+    return b"".join(made)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_damaged_logs_read_alike(seed: int) -> None:
+    """A line that was learned and then comes broken states no more than it does."""
+    rng = random.Random(seed)
+    mix, share = random_mix(rng), rng.choice([0.001, 0.005, 0.02])
+    data = damaged(made(mix, rng.choice([60_000, 150_000]), seed), rng, share)
+
+    assert by_line(data) == by_block(cut(data, rng.choice([777, 20_000, BLOCK])))
+
+
+@pytest.mark.parametrize("rest", [b"] INFO:     10.0.0.1:1", b" TP1] Decode batch, #"])
+def test_noise_never_begins_on_the_line_before(rest: bytes) -> None:
+    """Half a time and a line in its length hide nothing but the half itself."""
+    log = made(MAKER.Mix(("TP0", "TP1"), copies=True), 120_000, seed=4)
+    lines = log.splitlines(keepends=True)
+    time = b"[2026-03-07 04:31:24"
+    for size in range(len(time)):
+        half = time[:size] + b"\n" + b"x" * (len(time) - size - 1) + rest + b"\n"
+        lines.insert(-6 * size - 1, half + pool_is_full("TP0"))
+    data = b"".join(lines)
+
+    assert by_line(data) == by_block([data])
+
+
 def test_scan_finds_what_is_true() -> None:
     """Figures of a generated run are the ones that its generator counted."""
     maker = MAKER.Maker(MAKER.MIXES["one"], 5)

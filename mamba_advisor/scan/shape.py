@@ -73,8 +73,8 @@ class Shape(Record):
 
     fields: tuple[str, ...]
     brief: bytes
-    """Like `message`, but up to the last of the `BRIEF` facts and without the others;
-    empty where the line does not state them."""
+    """Like `message`, but with groups for the `BRIEF` facts only; empty where the line
+    does not state them."""
 
     lead: bytes
     """Up to the end of the time, loosely and without groups."""
@@ -178,7 +178,7 @@ class _Learner:
         )
         brief = b""
         if len(short) == len(BRIEF):
-            brief = self._expression(others, edge, short[-1].end, groups=True)
+            brief = self._expression(others, edge, len(line), groups=True)
         told = next(
             (at for at in range(edge, len(line)) if _letters(line[edge:at]) >= TELLING),
             len(line),

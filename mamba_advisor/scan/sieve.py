@@ -219,13 +219,13 @@ class Sieve:
             kinds, messages = list[Kind](), list[bytes]()
             is_brief = one.speaker in self._brief
             for shape in shapes:
-                fields, message = shape.fields, shape.message + rb"\r?(?=\n)"
+                fields, message = shape.fields, shape.message
                 if is_brief and shape.event == "prefill" and shape.brief:
                     fields = tuple(name for name in fields if name in BRIEF)
                     message = shape.brief
                 is_sampled = self._is_sampled(shape)
                 kinds.append(Kind(shape.event, place, fields, is_sampled))
-                messages.append(message)
+                messages.append(message + rb"\r?(?=\n)")
                 place += len(fields)
             branches.append(prefix + b"(?:" + b"|".join(messages) + b")")
             origins.append(Origin(one.speaker, stamp_at, tags_at, tuple(kinds)))
