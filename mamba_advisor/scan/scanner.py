@@ -265,8 +265,13 @@ class Scanner:
 
 
 def scan(log: RawLog, scanner: Scanner) -> None:
-    """Read all of *log*."""
-    while count := log.readinto(scanner.room()):
+    """Read all of *log*, in blocks as large as possible however its bytes come."""
+    is_over = False
+    while not is_over:
+        room, count = scanner.room(), 0
+        while count < len(room) and not is_over:
+            size = log.readinto(room[count:])
+            count, is_over = count + size, not size
         scanner.filled(count)
     scanner.finish()
 
