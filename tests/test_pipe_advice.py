@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import IO
 
 import pytest
@@ -90,6 +91,32 @@ def test_rendering_does_not_stall_the_stream(start_relay: Start) -> None:
     assert not select.select([process.stderr], [], [], 0)[0]
     assert took < 1.5
     assert b"advice\n" == end(process)[1]
+
+
+def test_advice_does_not_queue_up(tmp_path: Path, start_relay: Start) -> None:
+    """The newest advice takes the place of one that waits: a log may boot for ever."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    body = f"""
+    def due(self, moment):
+        if moment is Moment.ENDED:
+            return lambda: b"ended\\n"
+        if self.fed == 2:
+            return lambda: open({str(gate)!r}, "rb").read()
+        return lambda: b"advice\\n"
+"""
+    process = start_relay(body)
+    for _ in range(9):
+        put(process, b"x\n")
+        read_until(process.stdout, b"x\n")
+        time.sleep(0.05)
+
+    gate.write_bytes(b"first\n")
+    _, said, _ = end(process)
+
+    assert said.startswith(b"first\n")
+    assert said.endswith(b"ended\n")
+    assert said.count(b"advice\n") <= 2
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 
 from mamba_advisor.pipe.child import Rendering
@@ -23,7 +22,7 @@ class Voice:
         self.child: Rendering | None = None
         """The rendering under way."""
 
-        self._jobs: deque[Callable[[], bytes]] = deque()
+        self._waiting: Callable[[], bytes] | None = None
         self._said: set[str] = set()
 
     @property
@@ -38,8 +37,12 @@ class Voice:
             self._tell(f"mamba-advisor: {sentence}\n".encode(errors="replace"))
 
     def have_rendered(self, render: Callable[[], bytes]) -> None:
-        """Say what *render* returns, after everything asked for before."""
-        self._jobs.append(render)
+        """Say what *render* returns, once a rendering under way is done.
+
+        It takes the place of one that waits: boots may follow each other faster than
+        advice can be rendered, and the newest is the one that counts.
+        """
+        self._waiting = render
         self._start()
 
     def collect(self) -> None:
@@ -57,8 +60,9 @@ class Voice:
 
     def _start(self) -> None:
         """Begin the next rendering when none is under way."""
-        if self.child is None and self._jobs:
-            self.child = Rendering(self._jobs.popleft())
+        if self.child is None and self._waiting is not None:
+            render, self._waiting = self._waiting, None
+            self.child = Rendering(render)
             if self.child.fd < 0:
                 self.collect()
 
