@@ -46,12 +46,27 @@ def _one(argument: str) -> list[str]:
             )
         return logs
     if not os.path.lexists(argument) and glob.has_magic(argument):
-        matches = glob.glob(argument, recursive=True)
+        matches = sorted(_matches(argument), key=_natural)
         if not matches:
             raise InputError(f"no file matches {argument!r}")
-        matches.sort(key=_natural)
         return [log for path in matches for log in _below_or_itself(path)]
     return [argument]
+
+
+def _matches(pattern: str) -> Iterator[str]:
+    """Yield what *pattern* matches; ``**/`` stands for any folders, links left out.
+
+    `glob` would follow links, and two that lead back make 2⁴⁰ paths.
+    """
+    before, stars, rest = pattern.partition("**/")
+    if not stars:
+        yield from glob.iglob(pattern)
+        return
+    for top in glob.iglob(before) if before else [""]:
+        for folder, folders, _ in os.walk(top or "."):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            inside = os.path.join(glob.escape(folder if top else folder[2:]), rest)
+            yield from _matches(inside)
 
 
 def _below_or_itself(path: str) -> list[str]:
