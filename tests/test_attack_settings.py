@@ -68,9 +68,9 @@ def test_overflowing_setting_gives_finite_advice(name: str, value: str) -> None:
     assert document["kv_pool"]["tokens"] == 137837
 
 
-@pytest.mark.parametrize("ratio", ["5e-324", "1e-320", "9e17"])
-def test_ratio_at_the_edge_of_floats_is_drawn(ratio: str) -> None:
-    """The picture's axis spans a dozen times the ratio, whatever that is."""
+@pytest.mark.parametrize("ratio", ["5e-324", "1e-200", "9e17"])
+def test_ratio_at_the_edge_of_floats_is_passed_over(ratio: str) -> None:
+    """No arithmetic and no axis gets near the ends of what a float can be."""
     log = re.sub(r"full_memory_ratio=[^,)]*", f"full_memory_ratio={ratio}", DEMO)
     boot = read_log(log.split("\n"))[-1]
 

@@ -139,8 +139,7 @@ def _balance(
     """Yield what both pools carry over a log axis of ratios."""
     shown = [ratio for ratio in (now, best) if ratio]
     low, high = min(shown, default=0.9), max(shown, default=0.9)
-    span = math.log(RATIO_SPAN)
-    first, last = math.log(low) - span, math.log(high) + span
+    first, last = math.log(low / RATIO_SPAN), math.log(high * RATIO_SPAN)
     for n in range(BALANCE_POINTS):
         ratio = math.exp(first + (last - first) * n / (BALANCE_POINTS - 1))
         at = with_ratio(problem, ratio)
