@@ -19,10 +19,12 @@ PATIENCE_S = 20.0
 
 
 def read_until(pipe: IO[bytes] | None, wanted: bytes) -> bytes:
-    """Read from *pipe* until *wanted* has come; fail when it ends before."""
+    """Read from *pipe* until *wanted* has come; fail when it ends before, or waits."""
     assert pipe is not None
     got = b""
     while wanted not in got:
+        ready, _, _ = select.select([pipe], [], [], PATIENCE_S)
+        assert ready, f"nothing comes after {got[-200:]!r}"
         part = os.read(pipe.fileno(), 1 << 16)
         assert part, f"ended with {got[-200:]!r}"
         got += part
@@ -141,6 +143,28 @@ def test_failed_rendering_is_said(
     assert (b"ready\nmore\n", 0) == (out, status)
 
 
+@pytest.mark.parametrize("missing", ["fork", "pipe"])
+def test_no_process_for_the_rendering(start_relay: Start, missing: str) -> None:
+    """Where neither process nor pipe is left, a failed rendering costs no byte."""
+    render = f"setattr(os, {missing!r}, refuse) or (lambda: 1 / 0)"
+    body = (
+        ON_READY.replace("RENDER", render)
+        + """
+def refuse():
+    raise OSError(24, "nothing left")
+"""
+    )
+    process = start_relay(body)
+    put(process, b"ready\n")
+
+    said = read_until(process.stderr, b"\n")
+    put(process, b"more\n")
+    out, _, status = end(process)
+
+    assert b"mamba-advisor: the advice could not be shown: " in said
+    assert (b"ready\nmore\n", 0) == (out, status)
+
+
 def test_failed_listener_is_said_once(start_relay: Start) -> None:
     """When our own reading fails, we say so once and pass on."""
     body = """
@@ -156,7 +180,8 @@ def test_failed_listener_is_said_once(start_relay: Start) -> None:
     _, said, status = end(process)
 
     note = (
-        b"mamba-advisor: cannot read on: what a line; the log is still passed through\n"
+        b"mamba-advisor: cannot read on: RuntimeError: what a line; the log is still"
+        b" passed through\n"
     )
     assert note + b"ended after 0\n" == said
     assert 0 == status
