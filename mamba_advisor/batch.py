@@ -63,11 +63,11 @@ class Batch:
         place = self.stamp_at
         if place < 0:
             return []
-        return [stamp.decode() for stamp in dict.fromkeys(r[place] for r in self.rows)]
+        return [_text(stamp) for stamp in dict.fromkeys(r[place] for r in self.rows)]
 
     def last_stamp(self) -> str:
         """Return the printed time of the last line, empty without one."""
-        return self.rows[-1][self.stamp_at].decode() if self.stamp_at >= 0 else ""
+        return _text(self.rows[-1][self.stamp_at]) if self.stamp_at >= 0 else ""
 
     def tags(self) -> set[bytes]:
         """Return the rank tags that were printed."""
@@ -101,6 +101,11 @@ class Batch:
         for row in self.rows:
             groups[row[place]].append(row)
         return [(self.ranks[tag], rows) for tag, rows in groups.items()]
+
+
+def _text(printed: bytes) -> str:
+    """Return what was printed; a damaged time may be no UTF-8."""
+    return printed.decode("utf-8", "replace")
 
 
 ALL_PROMPTS = 2048
