@@ -83,11 +83,11 @@ class Batch:
         """Return the distinct printed times, in the order of the log."""
         if self.stamp_at < 0:
             return []
-        return [stamp.decode() for stamp in dict.fromkeys(self.printed_stamps())]
+        return [_text(stamp) for stamp in dict.fromkeys(self.printed_stamps())]
 
     def last_stamp(self) -> str:
         """Return the printed time of the last line, empty without one."""
-        return self.rows[-1][self.stamp_at].decode() if self.stamp_at >= 0 else ""
+        return _text(self.rows[-1][self.stamp_at]) if self.stamp_at >= 0 else ""
 
     def tags(self) -> set[bytes]:
         """Return the rank tags that were printed."""
@@ -109,6 +109,11 @@ class Batch:
 
         rows = [self.rows[number] for number in chosen]
         return replace(self, rows=rows, line_of=line_of)
+
+
+def _text(printed: bytes) -> str:
+    """Return what was printed; a damaged time may be no UTF-8."""
+    return printed.decode("utf-8", "replace")
 
 
 ALL_PROMPTS = 2048

@@ -156,7 +156,10 @@ def entry_points(*, group: str) -> Sequence[Any]:
     `importlib.metadata` alone takes longer than reading a boot log.  The current
     directory is not an installation.
     """
-    here = os.getcwd()
+    try:
+        here = os.getcwd()
+    except OSError:  # it was deleted
+        here = ""
     folders = [folder for folder in sys.path if folder not in ("", here)]
     if not any(_announces(folder, group.encode()) for folder in folders):
         return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
 import os
 import stat
@@ -315,6 +316,8 @@ def _open_path(path: str) -> RawLog:
         stream = getattr(sys.stdin, "buffer", None)
         if stream is None or stream.closed:
             raise InputError("-: standard input is closed")
+        with contextlib.suppress(io.UnsupportedOperation):  # it stands in for one
+            _refuse_endless(stream.fileno(), "-")
         return RawLog(_Stream(stream), "-")
     try:
         file = open(path, "rb", buffering=0)  # noqa: SIM115 (RawLog closes it)
@@ -324,15 +327,26 @@ def _open_path(path: str) -> RawLog:
         raise InputError(f"{path}: cannot be read: {_reason(error)}") from error
     except ValueError as error:  # a NUL in the path
         raise InputError(f"{path!r}: is no path: {error}") from error
-    status = os.fstat(file.fileno())
-    is_regular = stat.S_ISREG(status.st_mode) and status.st_size
     try:
+        _refuse_endless(file.fileno(), path)
+        status = os.fstat(file.fileno())
+        is_regular = stat.S_ISREG(status.st_mode) and status.st_size
         return RawLog(
             _Stream(file, status.st_size if is_regular else None), path, closes=file
         )
     except InputError:
         file.close()
         raise
+
+
+def _refuse_endless(fd: int, name: str) -> None:
+    """Refuse a device such as ``/dev/zero``; a terminal and ``/dev/null`` do end."""
+    status = os.fstat(fd)
+    if not stat.S_ISCHR(status.st_mode) and not stat.S_ISBLK(status.st_mode):
+        return
+    if os.isatty(fd) or status.st_rdev == os.stat(os.devnull).st_rdev:
+        return
+    raise InputError(f"{name}: is a device, which may have no end; name a file")
 
 
 def _read_head(source: Source, size: int, name: str) -> bytes:

@@ -29,7 +29,7 @@ else:
 
 __all__ = ["Record", "replace"]
 
-COMPILED = 32
+COMPILED = 128
 """Instances of a class from which on its constructor is worth compiling."""
 
 

@@ -166,3 +166,47 @@ def test_only_tables_load_rich(form: str) -> None:
     heavy = {"rich", "regex", "pathlib", "importlib.metadata", "concurrent.futures"}
     assert set() == heavy & loaded
     assert "rich" in table
+
+
+BUILT_IN = frozenset({"eval", "exec", "compile", "__import__"})
+COMMANDS = frozenset({"system", "popen"})
+FORBIDDEN_IMPORTS = frozenset(
+    {"pickle", "marshal", "shelve", "yaml", "ast", "subprocess", "ctypes", "runpy"}
+)
+IMPORTERS = {"cli/__init__.py", "compression.py", "lazy.py"}
+"""Modules that import by name: a name of their own, from a table or the source."""
+
+
+def calls(path: Path) -> Iterator[tuple[str, bool]]:
+    """Yield what *path* calls: the name, and whether it is a built-in function's."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id, True
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield node.func.attr, False
+
+
+def test_nothing_runs_what_a_log_says() -> None:
+    """No code is made from text, and no module is imported by a name from outside."""
+    found = {
+        (path.relative_to(PACKAGE).as_posix(), name)
+        for path in SOURCES
+        for name, is_builtin in calls(path)
+        if name in (BUILT_IN if is_builtin else COMMANDS)
+    }
+    importers = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in SOURCES
+        if "import_module" in {name for name, _ in calls(path)}
+    }
+    loaders = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in SOURCES
+        if "load" in {name for name, is_builtin in calls(path) if not is_builtin}
+    }
+    used = {name.split(".")[0] for path in SOURCES for name in imports(path)}
+
+    assert {("record.py", "exec")} == found  # of the names of our own fields
+    assert set() == FORBIDDEN_IMPORTS & used
+    assert importers <= IMPORTERS
+    assert {"catalog.py"} == loaders  # an installed package's entry point

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -35,3 +36,66 @@ def test_endless_file_is_refused(option: str) -> None:
     assert done.stderr.startswith(expected)
     assert "too large" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not ENDLESS.exists(), reason="needs a device without end")
+@pytest.mark.parametrize("log", [str(ENDLESS), "-"])
+def test_endless_log_is_refused(log: str) -> None:
+    """A device without end is no log: it would be read for ever."""
+    with ENDLESS.open("rb") as endless:
+        done = subprocess.run(
+            [sys.executable, "-m", "mamba_advisor", "analyze", log],
+            stdin=endless,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=ROOT,
+            timeout=20,
+        )
+
+    said = f"Error: {log}: is a device, which may have no end; name a file\n"
+    assert (2, "", said) == (done.returncode, done.stdout, done.stderr)
+
+
+WITNESS = """
+import os, sys
+
+def witness(event, found):
+    if event == "open" and isinstance(found[0], str):
+        writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+        is_written = (found[2] or 0) & writes or set(found[1] or "") & set("wax+")
+        opened.add(("w" if is_written else "r", found[0]))
+
+opened = set()
+sys.addaudithook(witness)
+from mamba_advisor.cli import main
+try:
+    main(sys.argv[1:], prog_name="mamba-advisor")
+finally:
+    sys.stderr.write("".join(f"{how} {path}\\n" for how, path in sorted(opened)))
+"""
+"""The program, which tells at its end what it has opened."""
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_only_named_files_are_opened(form: str, tmp_path: Path) -> None:
+    """No TOML but the built-in, no config nearby, and nothing to write to."""
+    for name in ("acme.toml", "config.json", "mamba-advisor.toml", "setup.cfg", ".env"):
+        (tmp_path / name).write_text("schema = 1\n")
+    log = tmp_path / "boot.log"
+    log.write_bytes((ROOT / "fixtures" / "demo" / "boot.log").read_bytes())
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", WITNESS, "analyze", str(log), "--format", form],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)},
+    )
+    opened = done.stderr.splitlines()
+
+    assert 0 == done.returncode
+    assert [f"r {log}"] == [one for one in opened if str(tmp_path) in one]
+    assert [] == [one for one in opened if one.startswith("w ")]
+    tomls = {Path(one[2:]).parent for one in opened if one.endswith(".toml")}
+    assert {ROOT / "parsers"} == tomls

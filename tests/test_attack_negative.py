@@ -48,3 +48,38 @@ def test_negative_pool_is_not_read(genuine: str, forged: str) -> None:
     assert all(0 <= size["low"] <= size["value"] <= size["high"] for size in sizes)
     limits = document["concurrency"]["limits"].values()
     assert all(limit is None or limit >= 0 for limit in limits)
+
+
+def test_cap_for_slots_below_zero_is_not_read() -> None:
+    """A cap that names a pool of −1 slots gives no limit of −1 requests."""
+    cap = (
+        "[2026-02-27 17:10:40] max_running_requests is capped to 17 by the mamba state"
+        " cache (max_mamba_cache_size=-1, 3 state slots per request)."
+    )
+    log = [one for one in DEMO.split("\n") if "Mamba Cache is" not in one]
+    log = [one for one in log if "KV Cache is" not in one]
+    boot = read_log([log[0], cap, *log[1:]])[-1]
+
+    limits = advise(boot, Workload(16384, "option")).concurrency.limits
+
+    assert limits.state is None
+
+
+def test_model_never_gets_slots_below_zero() -> None:
+    """Where the settings leave no memory, the model's answer is 0 slots, not −1."""
+    log = (
+        "[2026-02-27 17:10:28] server_args=ServerArgs(mamba_full_memory_ratio=0.01)",
+        "[2026-02-27 17:10:35] Mamba Cache is allocated. max_mamba_cache_size: 3,"
+        " conv_state size: 0.01GB, ssm_state size: 0.01GB",
+        "[2026-02-27 17:10:36] KV Cache is allocated. dtype: torch.bfloat16,"
+        " #tokens: 7, K size: 0.01 GB, V size: 0.01 GB",
+        "[2026-02-27 17:10:37] max_total_num_tokens=5, chunked_prefill_size=1,"
+        " max_prefill_tokens=1, max_running_requests=1, context_len=1,"
+        " available_gpu_mem=0.01 GB",
+    )
+    boot = read_log(log)[-1]
+
+    check = advise(boot, Workload(16384, "option")).self_check
+
+    assert check.outcome == "differs"
+    assert 0 == check.slots

@@ -10,6 +10,7 @@ import pytest
 
 from mamba_advisor import Workload, advise, read_log
 from mamba_advisor.report import render
+from mamba_advisor.report.plot import render_plot
 from mamba_advisor.server_args import parse_arguments
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,3 +66,16 @@ def test_overflowing_setting_gives_finite_advice(name: str, value: str) -> None:
     assert document["settings"][name]["value"] == value
     assert document["state_pool"]["slots"] == 51
     assert document["kv_pool"]["tokens"] == 137837
+
+
+@pytest.mark.parametrize("ratio", ["5e-324", "1e-200", "9e17"])
+def test_ratio_at_the_edge_of_floats_is_passed_over(ratio: str) -> None:
+    """No arithmetic and no axis gets near the ends of what a float can be."""
+    log = re.sub(r"full_memory_ratio=[^,)]*", f"full_memory_ratio={ratio}", DEMO)
+    boot = read_log(log.split("\n"))[-1]
+
+    advice = advise(boot, WORKLOAD, curves="all")
+
+    points = [point.ratio for point in advice.curves.balance]
+    assert sorted(points) == points
+    assert render_plot([advice], "svg")

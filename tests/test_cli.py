@@ -94,6 +94,16 @@ def test_wrong_call(
     assert "" == failed.stdout
 
 
+@pytest.mark.parametrize("odd", ["\x1b[31m", "\u202e", "\nError: forged", "\udcff"])
+def test_wrong_call_forges_nothing(odd: str) -> None:
+    """An argument may be a file's name that the shell put in: it is shown harmless."""
+    failed = call("compare", "a", "b", f"c{odd}d")
+
+    assert "Error: Got unexpected extra argument (c" in failed.stderr
+    assert failed.stderr.splitlines()[-1].endswith("d)")
+    assert odd not in failed.stderr
+
+
 def test_terminal_gets_help() -> None:
     """With a terminal on stdin and no command, the help comes, and 2; never a wait."""
     master, slave = pty.openpty()

@@ -203,7 +203,59 @@ def test_closed_descriptors(shell: str, status: int) -> None:
     assert b"Traceback" not in done.stderr
 
 
-def test_slow_dialect_is_stopped(tmp_path: Path) -> None:
+FAILS = r"""
+import sys
+from mamba_advisor.scan.scanner import Scanner
+
+def filled(self, count):
+    raise RuntimeError("\x1b[31mnot\nError: forged")
+
+sys.argv = ["mamba-advisor"]
+from mamba_advisor.__main__ import main
+Scanner.filled = filled
+main()
+"""
+"""The program, with a reader that has an error of its own."""
+
+
+def test_failure_of_our_own_is_said_once() -> None:
+    """The log passes all the same; one harmless line tells, and the status is 70."""
+    done = subprocess.run(
+        [sys.executable, "-c", FAILS],
+        input=DEMO.read_bytes() * 30,
+        capture_output=True,
+        check=False,
+        cwd=ROOT,
+        timeout=PATIENCE_S,
+    )
+
+    said = (
+        "mamba-advisor: cannot read on: RuntimeError: \\x1b[31mnot Error: forged; the"
+        " log is still passed through\n"
+    )
+    heard = done.stderr.decode().lstrip()
+    assert (DEMO.read_bytes() * 30, said) == (done.stdout, heard)
+    assert 70 == done.returncode
+
+
+def test_catastrophic_dialect_is_stopped(tmp_path: Path) -> None:
+    """Its fuse stops it; it is named, and the log passes all the same."""
+    slow = tmp_path / "acme.toml"
+    slow.write_text(
+        'schema = 1\nname = "acme"\n[[pattern]]\nname = "slow"\nevent = "x"\n'
+        'anchor = "acme "\nregex = "acme (?:é|éé)*!"\n'
+        '[[pattern.sample]]\nline = "acme é!"\nfacts = {}\n'
+    )
+    data = f"acme {'é' * 20_000}\n".encode() + DEMO.read_bytes()
+
+    done = pipe(data, "--parser", str(slow))
+
+    assert (data, 2) == (done.stdout, done.returncode)
+    assert 1 == done.stderr.count(b"\n")
+    assert b"pattern 'slow': its regex is too slow: stopped on line 1" in done.stderr
+
+
+def test_broken_dialect_stops_the_start(tmp_path: Path) -> None:
     """A dialect that is not sound stops the program before it reads anything."""
     broken = tmp_path / "acme.toml"
     broken.write_text("schema = 2\n")

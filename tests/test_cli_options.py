@@ -88,6 +88,8 @@ def test_value(read: Callable[[Any], Any], text: str, value: object) -> None:
         (values.fraction, "nan"),
         (values.ratio, "inf"),
         (values.ratio, "0"),
+        (values.ratio, "5e-324"),
+        (values.ratio, "2000000"),
     ],
 )
 def test_no_value(read: Callable[[Any], Any], text: str) -> None:

@@ -73,3 +73,22 @@ def test_folder_gives_no_device(tmp_path: Path) -> None:
     (tmp_path / "c.log").write_text("")
 
     assert [str(tmp_path / "c.log")] == expand([str(tmp_path)])
+
+
+def test_link_that_leads_back(folder: Path) -> None:
+    """A link to the folder that holds it makes no further paths; two make 2⁴⁰."""
+    (folder / "back").symlink_to(".")
+
+    assert ["run9.log"] == expand(["**/run9*"])
+    assert 3 == len(expand([str(folder)]))
+
+
+def test_any_folders_in_a_pattern(folder: Path) -> None:
+    """``**`` stands for folders of any depth, none included, hidden ones left out."""
+    deep = folder / "old" / "[a]" / "run2.log"
+    deep.parent.mkdir()
+    deep.write_text("")
+
+    assert ["old/[a]/run2.log", "run9.log", "run10.log"] == expand(["**/*.log"])
+    assert ["old/[a]/run2.log"] == expand(["old/**/*.log"])
+    assert [str(deep)] == expand([f"{folder}/**/[[]a]/**/*.log"])

@@ -293,6 +293,24 @@ def test_poor_environment(environment: dict[str, str]) -> None:
     assert b"Verdict" in done.stdout
 
 
+@pytest.mark.parametrize("arguments", [["analyze", str(DEMO)], []])
+def test_deleted_working_directory(arguments: list[str], tmp_path: Path) -> None:
+    """A folder that somebody has removed under us is no reason to fail."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    shell = f'cd {gone} && rmdir {gone} && exec "$@"'
+    done = subprocess.run(
+        ["sh", "-c", shell, "sh", *ADVISOR, *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        input=DEMO.read_bytes(),
+        capture_output=True,
+        check=False,
+    )
+
+    assert 0 == done.returncode
+    assert b"Verdict" in done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("form", ["table", "json", "flags"])
 def test_full_disk_is_an_error_not_a_crash(form: str) -> None:
     """A report that cannot be written is said in one line, with a status."""

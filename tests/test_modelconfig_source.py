@@ -48,6 +48,12 @@ def test_path_of_the_file(tmp_path: Path) -> None:
     assert tmp_path / "m" == found.folder
 
 
+def test_home_that_nobody_has() -> None:
+    """A tilde and a user that does not exist is a name like any other."""
+    with pytest.raises(InputError, match="is no file, no model folder"):
+        read_config("~nobody-of-this-name/config.json")
+
+
 def test_model_folder(tmp_path: Path) -> None:
     """A folder stands for the config.json inside."""
     path = write(tmp_path / "m")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import select
 import subprocess
 import sys
 import threading
@@ -21,10 +22,12 @@ PATIENCE_S = 20.0
 
 
 def read_until(pipe: IO[bytes] | None, wanted: bytes) -> bytes:
-    """Read from *pipe* until *wanted* has come; fail when it ends before."""
+    """Read from *pipe* until *wanted* has come; fail when it ends before, or waits."""
     assert pipe is not None
     got = b""
     while wanted not in got:
+        ready, _, _ = select.select([pipe], [], [], PATIENCE_S)
+        assert ready, f"nothing comes after {got[-200:]!r}"
         part = os.read(pipe.fileno(), 1 << 16)
         assert part, f"ended with {got[-200:]!r}"
         got += part

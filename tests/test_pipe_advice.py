@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import IO
 
 import pytest
@@ -18,10 +19,12 @@ PATIENCE_S = 20.0
 
 
 def read_until(pipe: IO[bytes] | None, wanted: bytes) -> bytes:
-    """Read from *pipe* until *wanted* has come; fail when it ends before."""
+    """Read from *pipe* until *wanted* has come; fail when it ends before, or waits."""
     assert pipe is not None
     got = b""
     while wanted not in got:
+        ready, _, _ = select.select([pipe], [], [], PATIENCE_S)
+        assert ready, f"nothing comes after {got[-200:]!r}"
         part = os.read(pipe.fileno(), 1 << 16)
         assert part, f"ended with {got[-200:]!r}"
         got += part
@@ -92,6 +95,32 @@ def test_rendering_does_not_stall_the_stream(start_relay: Start) -> None:
     assert b"advice\n" == end(process)[1]
 
 
+def test_advice_does_not_queue_up(tmp_path: Path, start_relay: Start) -> None:
+    """The newest advice takes the place of one that waits: a log may boot for ever."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    body = f"""
+    def due(self, moment):
+        if moment is Moment.ENDED:
+            return lambda: b"ended\\n"
+        if self.fed == 2:
+            return lambda: open({str(gate)!r}, "rb").read()
+        return lambda: b"advice\\n"
+"""
+    process = start_relay(body)
+    for _ in range(9):
+        put(process, b"x\n")
+        read_until(process.stdout, b"x\n")
+        time.sleep(0.05)
+
+    gate.write_bytes(b"first\n")
+    _, said, _ = end(process)
+
+    assert said.startswith(b"first\n")
+    assert said.endswith(b"ended\n")
+    assert said.count(b"advice\n") <= 2
+
+
 @pytest.mark.parametrize(
     ("render", "reason"),
     [
@@ -114,6 +143,28 @@ def test_failed_rendering_is_said(
     assert (b"ready\nmore\n", 0) == (out, status)
 
 
+@pytest.mark.parametrize("missing", ["fork", "pipe"])
+def test_no_process_for_the_rendering(start_relay: Start, missing: str) -> None:
+    """Where neither process nor pipe is left, a failed rendering costs no byte."""
+    render = f"setattr(os, {missing!r}, refuse) or (lambda: 1 / 0)"
+    body = (
+        ON_READY.replace("RENDER", render)
+        + """
+def refuse():
+    raise OSError(24, "nothing left")
+"""
+    )
+    process = start_relay(body)
+    put(process, b"ready\n")
+
+    said = read_until(process.stderr, b"\n")
+    put(process, b"more\n")
+    out, _, status = end(process)
+
+    assert b"mamba-advisor: the advice could not be shown: " in said
+    assert (b"ready\nmore\n", 0) == (out, status)
+
+
 def test_failed_listener_is_said_once(start_relay: Start) -> None:
     """When our own reading fails, we say so once and pass on."""
     body = """
@@ -129,7 +180,8 @@ def test_failed_listener_is_said_once(start_relay: Start) -> None:
     _, said, status = end(process)
 
     note = (
-        b"mamba-advisor: cannot read on: what a line; the log is still passed through\n"
+        b"mamba-advisor: cannot read on: RuntimeError: what a line; the log is still"
+        b" passed through\n"
     )
     assert note + b"ended after 0\n" == said
     assert 0 == status

@@ -326,8 +326,8 @@ def test_one_constant_by_hand() -> None:
     [
         (NEXT, {"sglang_version": "0.5.3"}, FactError, "mamba-full-memory-ratio"),
         (NEXT, {"sglang_version": "new"}, InputError, "not an SGLang release"),
-        (NEXT, {"ratio": 0.0}, InputError, "is not above 0"),
-        (NEXT, {"ratio": float("nan")}, InputError, "is not above 0"),
+        (NEXT, {"ratio": 0.0}, InputError, "does not lie between"),
+        (NEXT, {"ratio": float("nan")}, InputError, "does not lie between"),
         (NEXT, {"strategy": "lazy"}, InputError, "unknown strategy 'lazy'"),
         (NEXT, {"pin": 0}, InputError, "pin is 0"),
         (NEXT, {"page_size": -1}, InputError, "page_size is -1"),

@@ -188,6 +188,19 @@ def test_pipe_is_read_to_its_end(tmp_path: Path) -> None:
     assert (b"one\n", 0) == (bytes(buffer[:count]), end)
 
 
+@pytest.mark.parametrize("has_writer", [False, True])
+def test_silent_pipe_cannot_prevent_the_stop(tmp_path: Path, has_writer: bool) -> None:
+    """Neither opening a pipe that nobody writes to nor reading it waits for ever."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = os.open(path, os.O_RDWR) if has_writer else -1
+    following = Tail(path)
+
+    assert b"" == following.stop()
+    if has_writer:
+        os.close(writer)
+
+
 def test_no_such_file(tmp_path: Path) -> None:
     """A wrong path is told at once, not waited for."""
     with pytest.raises(InputError, match="No such file"):

@@ -144,6 +144,25 @@ def test_odd_lines_are_passed_over() -> None:
     assert shown.state_usage is None
 
 
+def test_numbers_that_no_server_counts() -> None:
+    """Values that overflow, values below zero, and a rank of 5000 digits."""
+    digits = "9" * 5000
+    text = (
+        "sglang:num_running_reqs 2\n"
+        "sglang:num_queue_reqs -3\n"
+        "sglang:full_token_usage 1e308\n"
+        "sglang:kv_available_tokens 1e308\n"
+        "sglang:kv_used_tokens 1e308\n"
+        "sglang:mamba_usage 1e400\n"
+        f'sglang:num_running_reqs{{dp_rank="{digits}",tp_rank="1"}} 7\n'
+    )
+    shown = evidence_of(parse_metrics(text)).total
+
+    assert 2.0 == shown.running.mean
+    assert (None, None) == (shown.kv_usage, shown.state_usage)
+    assert 0.0 == shown.queued.mean
+
+
 def test_idle_server() -> None:
     """Without a running request there is no context, and gauges are stale."""
     shown = evidence_of(parse_metrics(page(num_running_reqs=0, token_usage=0.4))).total

@@ -16,6 +16,7 @@ from mamba_advisor.errors import InputError
 from mamba_advisor.runtime.fetch import MAX_BYTES, MissingPageError, fetch, page_of
 from mamba_advisor.runtime.metrics import read_metrics
 from mamba_advisor.runtime.server import (
+    WorkerLimits,
     boot_from_server,
     parse_server_info,
     read_server_info,
@@ -222,6 +223,28 @@ def test_odd_states(state: object) -> None:
     assert 1 == len(info.workers)
     assert info.workers[0].kv_tokens is None
     assert () == boot_from_server(info).ranks
+
+
+@pytest.mark.parametrize("odd", ["NaN", "Infinity", "-Infinity", "1e400", "9" * 400])
+def test_number_that_no_server_means(odd: str) -> None:
+    """JSON from Python may hold NaN, and anybody's may hold numbers without end."""
+    memory = f'{{"token_capacity": {odd}, "kvcache": {odd}, "weight": {odd}}}'
+    state = f'{{"memory_usage": {memory}, "max_mamba_cache_size": {odd}}}'
+    answer = f'{{"tp_size": {odd}, "page_size": 1, "max_mamba_cache_size": null,'
+    answer += f' "max_total_num_tokens": {odd}, "internal_states": [{state}]}}'
+    info = parse_server_info(answer.encode(), "-")
+
+    assert {"page_size": 1, "max_mamba_cache_size": None} == info.arguments
+    assert (WorkerLimits(None, None, None, None, None, None),) == info.workers
+
+
+def test_version_that_is_none() -> None:
+    """A release of 5000 digits is no release."""
+    answer = {"tp_size": 1, "version": "9" * 5000}
+    info = parse_server_info(json.dumps(answer).encode(), "-")
+
+    assert "" == info.version
+    assert "ready" == boot_from_server(info).outcome
 
 
 def test_boot_of_a_pinned_server() -> None:

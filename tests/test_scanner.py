@@ -104,6 +104,19 @@ def test_any_portions_read_alike(size: int) -> None:
     assert by_line(data) == by_block(cut(data, size))
 
 
+@pytest.mark.parametrize("byte", [b"\xc2", b"\xff", b"\x1b", b"\x00", b"z"])
+@pytest.mark.parametrize("place", [1, 13, 16])
+def test_damaged_time_reads_alike(byte: bytes, place: int) -> None:
+    """A time with a byte that is no digit, not even UTF-8, is no reason to stop."""
+    lines = made(replace(MAKER.MIXES["one"]), 60_000, seed=1).split(b"\n")
+    for number in range(len(lines) - 40, len(lines)):
+        lines[number] = lines[number][:place] + byte + lines[number][place + 1 :]
+    data = b"\n".join(lines)
+
+    assert by_line(data)[1] == by_block([data])[1]
+    assert by_line(data)[0][0].ranks == by_block([data])[0][0].ranks
+
+
 def random_mix(rng: random.Random) -> object:
     """Return a mix of anything that the generator knows."""
     speakers = rng.choice(

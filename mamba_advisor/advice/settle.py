@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from mamba_advisor.advice.lattice import GDN, KDA
@@ -10,7 +9,7 @@ from mamba_advisor.advice.options import Overrides
 from mamba_advisor.boot.model import Boot, Setting
 from mamba_advisor.boot.shape import WIDEST
 from mamba_advisor.record import Record, replace
-from mamba_advisor.sizing.problem import SizingProblem
+from mamba_advisor.sizing.problem import RATIOS, SizingProblem
 from mamba_advisor.sizing.releases import KNOWN_RELEASES, parse_release
 from mamba_advisor.sizing.strategy import buffer_support, resolve_auto
 
@@ -140,7 +139,7 @@ def _problem(
         page_size=read.integer("page_size", 1, "the default") or 1,
         context_len=context,
         state_family=family(boot.architecture),
-        ratio=read.number("mamba_full_memory_ratio", DEFAULT_RATIO, "SGLang's default"),
+        ratio=read.ratio("mamba_full_memory_ratio", DEFAULT_RATIO, "SGLang's default"),
         pin=read.optional("max_mamba_cache_size"),
         max_running_requests=read.optional("max_running_requests"),
         max_total_tokens=read.optional("max_total_tokens"),
@@ -226,11 +225,12 @@ class _Read:
         value = self.integer(name, 1, "")
         return value if value <= WIDEST else 1
 
-    def number(self, name: str, default: float, why: str) -> float:
-        """Return a positive number, *default* when unset or unknown."""
+    def ratio(self, name: str, default: float, why: str) -> float:
+        """Return a ratio, *default* when unset, unknown or beyond `RATIOS`."""
         value = self._value(name)
         usable = isinstance(value, int | float) and not isinstance(value, bool)
-        if usable and isinstance(value, int | float) and 0 < value < math.inf:
+        low, high = RATIOS
+        if usable and isinstance(value, int | float) and low <= value <= high:
             return float(value)
         self._missing(name, why)
         return default

@@ -182,9 +182,10 @@ def _ends(interval: Measured, exact: int | None) -> tuple[int, int]:
 
 def _run(version: str, problem: SizingProblem) -> Printout:
     sizes = solve(version, problem)
-    return Printout(
-        sizes.max_mamba_cache_size, sizes.kv_tokens, sizes.max_running_requests
-    )
+    slots = sizes.max_mamba_cache_size
+    if slots is not None:
+        slots = max(0, slots)  # below zero, memory is missing: no slots all the same
+    return Printout(slots, sizes.kv_tokens, sizes.max_running_requests)
 
 
 def _agrees(printed: Printout, model: Printout) -> bool:

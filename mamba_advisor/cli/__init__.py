@@ -16,6 +16,7 @@ from mamba_advisor import __version__
 from mamba_advisor.cli.options import advising, write_options
 from mamba_advisor.cli.terminal import width
 from mamba_advisor.errors import InputError, MambaAdvisorError
+from mamba_advisor.patience import obey_signals
 
 if TYPE_CHECKING:
     from mamba_advisor.cli.call import Options
@@ -69,7 +70,10 @@ class Program(click.Group):
     ) -> click.Context:
         """Return the context; its width is known without the imports of shutil."""
         extra.setdefault("terminal_width", min(width(), HELP_WIDTH) - 2)
-        return super().make_context(info_name, args, parent, **extra)
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            raise _in_one_line(error) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of the help."""
@@ -111,6 +115,8 @@ class Program(click.Group):
         """Run; show every error as one line on stderr, with its exit status."""
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            raise _in_one_line(error) from None
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except MambaAdvisorError as error:
@@ -132,6 +138,16 @@ class Program(click.Group):
             from mamba_advisor.cli.show import CRASHED, crash
 
             _leave(ctx, crash(error), CRASHED)
+
+
+def _in_one_line(error: click.UsageError) -> click.UsageError:
+    """Return *error* with a message in which a terminal finds nothing to obey.
+
+    It may quote an argument, which may be a file's name that the shell put in.
+    """
+    from mamba_advisor.cli.show import one_line
+
+    return click.UsageError(one_line(error.format_message()), error.ctx)
 
 
 def _drop_unwritten() -> None:
@@ -178,6 +194,7 @@ def main(ctx: click.Context, options: Options) -> None:
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     if ctx.invoked_subcommand is not None:
+        obey_signals()  # the filter does so when it can pass on what it is sent
         _hand_down(ctx)
         return
     if sys.stdin is None or sys.stdin.isatty():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mamba_advisor.cli.show import CRASHED, crash, note, say
+from mamba_advisor.cli.show import CRASHED, note, say
 from mamba_advisor.errors import InputError, MambaAdvisorError
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ def run(ctx: click.Context, options: Options) -> None:
     if result.input_error is not None and not result.received:
         say(f"standard input cannot be read: {result.input_error.strerror}")
         status = InputError.exit_code
+    # Why reading on failed has been said, when it did.
     if isinstance(result.listener_error, MambaAdvisorError):
         status = result.listener_error.exit_code
     elif result.listener_error is not None:
         if ctx.meta.get("debug"):
             raise result.listener_error
-        say(crash(result.listener_error))
         status = CRASHED
     ctx.exit(result.status(status))

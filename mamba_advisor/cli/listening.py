@@ -54,6 +54,7 @@ class BootListener:
         self._gatherer = Gatherer()
         self._scanner = Scanner(catalog, self._gatherer)
         self._head = b""
+        self._broke = False
         self._announced = 0
         self._watch = VerdictWatch()
         self._is_told = False
@@ -63,13 +64,19 @@ class BootListener:
         """Read the next bytes."""
         if len(self._head) < SAMPLE:
             self._head += bytes(block[: SAMPLE - len(self._head)])
+        self._broke = True
         self._scanner.push(block)
+        self._broke = False
 
     def due(self, moment: Moment) -> Callable[[], bytes] | None:
         """Return what renders the text to show now, None for nothing."""
         if moment is Moment.ENDED:
-            self._scanner.finish()
+            if not self._broke:
+                self._scanner.finish()
             outcomes = self._advise()
+            if self._broke:
+                # What is missing may have come after reading had failed.
+                outcomes = tuple(one for one in outcomes if one.advice is not None)
             self.status = self._status(outcomes)
             return partial(self._render, outcomes)
         if moment is Moment.ASKED:

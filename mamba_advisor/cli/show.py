@@ -52,11 +52,16 @@ def crash(error: Exception) -> str:
     return f"this should not happen: {kind}: {error} (--debug shows more)"
 
 
-def line(message: str, label: str = "Error") -> str:
+def one_line(message: str) -> str:
     """Return *message* as one line that no text of a log can forge."""
     from mamba_advisor.report.safe import safe
 
-    return f"{label}: {safe(' '.join(message.split()))}\n"
+    return safe(" ".join(message.split()))
+
+
+def line(message: str, label: str = "Error") -> str:
+    """Return what to say about *message*: a line."""
+    return f"{label}: {one_line(message)}\n"
 
 
 def say(message: str, label: str = "Error") -> None:

@@ -12,6 +12,9 @@ LOG_NAME = r"""(?ix) \. (?: log | txt | out | err ) (?: [.\-_] [0-9A-Za-z\-_:]+ 
     (?: \. (?: gz | xz | bz2 | zst ) )? $"""
 """Names that count as logs where a folder is given, rotated and compressed too."""
 
+MAGIC = frozenset("*?[")
+"""Characters that make an argument a pattern."""
+
 
 def expand(arguments: Iterable[str]) -> list[str]:
     """Return the logs that *arguments* stand for, each once, in their order.
@@ -44,17 +47,30 @@ def _one(argument: str) -> list[str]:
                 ".xz, .bz2, .zst)"
             )
         return logs
-    if not os.path.lexists(argument):
-        import glob
-
-        if not glob.has_magic(argument):
-            return [argument]
-        matches = glob.glob(argument, recursive=True)
+    if not os.path.lexists(argument) and not MAGIC.isdisjoint(argument):
+        matches = sorted(_matches(argument), key=_natural)
         if not matches:
             raise InputError(f"no file matches {argument!r}")
-        matches.sort(key=_natural)
         return [log for path in matches for log in _below_or_itself(path)]
     return [argument]
+
+
+def _matches(pattern: str) -> Iterator[str]:
+    """Yield what *pattern* matches; ``**/`` stands for any folders, links left out.
+
+    `glob` would follow links, and two that lead back make 2⁴⁰ paths.
+    """
+    import glob  # few calls bring a pattern that the shell has left alone
+
+    before, stars, rest = pattern.partition("**/")
+    if not stars:
+        yield from glob.iglob(pattern)
+        return
+    for top in glob.iglob(before) if before else [""]:
+        for folder, folders, _ in os.walk(top or "."):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            inside = os.path.join(glob.escape(folder if top else folder[2:]), rest)
+            yield from _matches(inside)
 
 
 def _below_or_itself(path: str) -> list[str]:

@@ -106,10 +106,13 @@ def fraction(value: str | float) -> float:
 
 
 def ratio(value: str | float) -> float:
-    """Read a positive number."""
-    if 0 < (number := _float(value)) < LARGEST:
+    """Read a positive number that is not absurd."""
+    from mamba_advisor.sizing.problem import RATIOS
+
+    low, high = RATIOS
+    if low <= (number := _float(value)) <= high:
         return number
-    raise click.BadParameter(f"{value!r} is no positive number.")
+    raise click.BadParameter(f"{value!r} does not lie between {low:g} and {high:,.0f}.")
 
 
 def _bytes(value: str, *, needs_unit: bool) -> int:

@@ -55,7 +55,7 @@ def read_config(name: str | os.PathLike[str]) -> ConfigFile:
 
 def _find(name: str) -> Path:
     """Return the file behind *name*."""
-    given = Path(name).expanduser()
+    given = Path(os.path.expanduser(name))
     try:
         if given.is_dir():
             return _inside(given)
@@ -88,9 +88,9 @@ def _inside(folder: Path) -> Path:
 def _cache_folder() -> Path:
     """Return the hub cache, by the environment as Hugging Face's library has it."""
     if hub := os.environ.get("HF_HUB_CACHE"):
-        return Path(hub).expanduser()
+        return Path(os.path.expanduser(hub))
     home = os.environ.get("HF_HOME", "~/.cache/huggingface")
-    return Path(home).expanduser() / "hub"
+    return Path(os.path.expanduser(home), "hub")
 
 
 def _cached(name: str) -> list[Path]:

@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Callable
 
-from mamba_advisor.pipe.signals import WATCHED
+from mamba_advisor.patience import WATCHED, hold_signals, obey_signals
 
 FAILED = 70
 """Exit status of a child whose rendering raised (``EX_SOFTWARE``)."""
@@ -31,7 +31,7 @@ class Rendering:
         source, sink = os.pipe()
         # A signal between fork and the child's own settings would be counted twice:
         # both processes share the wake-up descriptor.
-        signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
+        hold_signals()
         try:
             self._pid = os.fork()
         except OSError:
@@ -45,7 +45,7 @@ class Rendering:
             os.close(sink)
             self.fd = source
         finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)
+            obey_signals()
 
     @property
     def text(self) -> bytes:
@@ -82,7 +82,7 @@ def _run(render: Callable[[], bytes], sink: int) -> None:
         signal.set_wakeup_fd(-1)
         for number in WATCHED:
             signal.signal(number, signal.SIG_IGN)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)
+        obey_signals()
         try:
             text = render()
             status = 0

@@ -8,6 +8,7 @@ import signal
 import time
 from dataclasses import replace
 
+from mamba_advisor.errors import MambaAdvisorError
 from mamba_advisor.pipe.listener import Listener, Moment, RelayResult
 from mamba_advisor.pipe.outlet import Outlet, hold, widen
 from mamba_advisor.pipe.signals import Signals
@@ -269,9 +270,12 @@ class _Relay:
             self._voice.have_rendered(render)
 
     def _give_up(self, error: Exception) -> None:
-        if self._listener_error is None:
-            self._listener_error = error
-        self._voice.say(f"cannot read on: {error}; the log is still passed through")
+        if self._listener_error is not None:
+            return
+        self._listener_error = error
+        kind = "" if isinstance(error, MambaAdvisorError) else type(error).__name__
+        why = f"{kind}: {error}".removeprefix(": ")
+        self._voice.say(f"cannot read on: {why}; the log is still passed through")
 
     def _note_output(self) -> None:
         """Say once that the output is dead, or that the server waits for it."""

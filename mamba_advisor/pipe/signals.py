@@ -7,8 +7,7 @@ import os
 import signal
 from types import FrameType, TracebackType
 
-WATCHED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
-"""Signals that neither end nor interrupt us: the loop decides what they mean."""
+from mamba_advisor.patience import WATCHED, obey_signals
 
 
 def _ignore(number: int, frame: FrameType | None) -> None:
@@ -18,7 +17,8 @@ def _ignore(number: int, frame: FrameType | None) -> None:
 class Signals:
     """Collects `WATCHED` signals while it is entered; then everything is as before.
 
-    Outside the main thread nothing can be caught: `fd` then never gets ready.
+    Those that were held back until now come first.  Outside the main thread nothing
+    can be caught: `fd` then never gets ready.
     """
 
     def __init__(self) -> None:
@@ -33,6 +33,7 @@ class Signals:
             self._old_wake = signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
             for number in WATCHED:
                 self._before[number] = signal.signal(number, _ignore)
+            obey_signals()
         return self
 
     def __exit__(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 
 from mamba_advisor.pipe.child import Rendering
@@ -10,6 +9,8 @@ from mamba_advisor.pipe.outlet import Outlet
 
 MESSAGES = 1 << 20
 """Bytes of advice kept for a stderr that nobody reads; more is not said."""
+
+UNSAID = "the advice could not be shown"
 
 
 class Voice:
@@ -23,7 +24,7 @@ class Voice:
         self.child: Rendering | None = None
         """The rendering under way."""
 
-        self._jobs: deque[Callable[[], bytes]] = deque()
+        self._waiting: Callable[[], bytes] | None = None
         self._said: set[str] = set()
 
     @property
@@ -32,14 +33,21 @@ class Voice:
         return self.child is not None or self.outlet.pending > 0
 
     def say(self, sentence: str) -> None:
-        """Say a note for people, each once."""
+        """Say a note for people, each once, in one line; it may quote a log."""
         if sentence not in self._said:
+            from mamba_advisor.report.safe import safe
+
             self._said.add(sentence)
-            self._tell(f"mamba-advisor: {sentence}\n".encode(errors="replace"))
+            said = safe(" ".join(sentence.split()))
+            self._tell(f"mamba-advisor: {said}\n".encode(errors="replace"))
 
     def have_rendered(self, render: Callable[[], bytes]) -> None:
-        """Say what *render* returns, after everything asked for before."""
-        self._jobs.append(render)
+        """Say what *render* returns, once a rendering under way is done.
+
+        It takes the place of one that waits: boots may follow each other faster than
+        advice can be rendered, and the newest is the one that counts.
+        """
+        self._waiting = render
         self._start()
 
     def collect(self) -> None:
@@ -50,15 +58,20 @@ class Voice:
         self.child = None
         if child.failed:
             reason = child.text.decode(errors="replace") or "its process died"
-            self.say(f"the advice could not be shown: {reason}")
+            self.say(f"{UNSAID}: {reason}")
         elif child.text:
             self._tell(child.text)
         self._start()
 
     def _start(self) -> None:
         """Begin the next rendering when none is under way."""
-        if self.child is None and self._jobs:
-            self.child = Rendering(self._jobs.popleft())
+        if self.child is None and self._waiting is not None:
+            render, self._waiting = self._waiting, None
+            try:
+                self.child = Rendering(render)
+            except Exception as error:  # no process, no pipe: the stream must go on
+                self.say(f"{UNSAID}: {type(error).__name__}: {error}")
+                return
             if self.child.fd < 0:
                 self.collect()
 

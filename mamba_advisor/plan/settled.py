@@ -14,6 +14,7 @@ from mamba_advisor.modelconfig.recognise import TOWERS
 from mamba_advisor.plan.gpus import Gpu
 from mamba_advisor.plan.options import PlanOptions
 from mamba_advisor.record import Record
+from mamba_advisor.sizing.problem import RATIOS
 from mamba_advisor.sizing.releases import since
 from mamba_advisor.sizing.strategy import buffer_support, resolve_auto
 
@@ -147,9 +148,13 @@ def _check(options: PlanOptions) -> None:
         value = getattr(options, name)
         if value is not None and not low <= value < 1 << 50:
             raise InputError(f"{name} is {value}, not at least {low}")
+    least, most = RATIOS
     # NaN fails the comparison, too.
-    if options.ratio is not None and not 0 < options.ratio < 1e6:  # noqa: PLR2004
-        raise InputError(f"--mamba-full-memory-ratio {options.ratio} is not above 0")
+    if options.ratio is not None and not least <= options.ratio <= most:
+        raise InputError(
+            f"--mamba-full-memory-ratio {options.ratio} does not lie between {least:g} "
+            f"and {most:,.0f}"
+        )
     if options.strategy not in STRATEGIES:
         raise InputError(
             f"unknown strategy {options.strategy!r:.40} (one of "

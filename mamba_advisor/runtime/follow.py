@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import stat
 import time
 from collections.abc import Callable
@@ -13,6 +14,9 @@ from mamba_advisor.errors import InputError
 
 POLL_S = 0.25
 """Seconds between two looks at a file that has not grown."""
+
+FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+"""How a file is opened: a pipe without a writer must not keep a signal from us."""
 
 HEAD = 256
 """Bytes at the start of a file by which it is known again after a truncation."""
@@ -47,7 +51,7 @@ class Follower:
         self._last = b"\n"
         self._moved = False
         try:
-            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self._fd = os.open(path, FLAGS)
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}") from error
         self._begin()
@@ -78,14 +82,14 @@ class Follower:
     def _next(self, view: memoryview) -> int:
         """Return what `readinto` does."""
         while True:
+            if not self._regular:
+                return self._from_pipe(view)
             if self._end is None and self._stop():
                 self._end = os.fstat(self._fd).st_size
             room = view if self._end is None else view[: self._left()]
             count = os.readv(self._fd, [room]) if len(room) else 0
             if count:
                 return self._took(view, count)
-            if not self._regular:
-                return 0
             if self._end is None:
                 time.sleep(self._poll_s)
                 is_other = self._is_rewritten() or self._is_replaced()
@@ -98,9 +102,18 @@ class Follower:
                 self._last = view[:1] = b"\n"
                 return 1
 
+    def _from_pipe(self, view: memoryview) -> int:
+        """Return what `readinto` does for what cannot grow: a pipe, a terminal."""
+        waits = select.poll()
+        waits.register(self._fd, select.POLLIN)
+        while not self._stop():
+            if waits.poll(self._poll_s * 1000):
+                return os.readv(self._fd, [view])
+        return 0
+
     def _left(self) -> int:
         """Return how many bytes are still to be read after `stop`."""
-        if self._end is None or not self._regular:
+        if self._end is None:
             return 0
         return max(0, self._end - self._position)
 
@@ -147,7 +160,7 @@ class Follower:
     def _reopen(self) -> bool:
         """Open the file that is at the path now, return whether that worked."""
         try:
-            fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            fd = os.open(self._path, FLAGS)
         except OSError:
             return False
         os.close(self._fd)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
@@ -15,6 +14,7 @@ from mamba_advisor.runtime.collector import EvidenceCollector
 from mamba_advisor.runtime.fetch import fetch, is_url, page_of
 from mamba_advisor.runtime.model import Evidence
 from mamba_advisor.runtime.verdict import RETRACTION_SHARE, Wording
+from mamba_advisor.server_args import LARGEST
 
 TIMEOUT_S = 10.0
 """Default time that a server has to answer."""
@@ -173,17 +173,17 @@ def _store(scrape: Scrape, name: str, labels: Mapping[str, str], value: float) -
 
 
 def _number(text: str) -> float | None:
-    """Return a finite value, None for NaN, infinity and what is no number."""
+    """Return a value from 0, None for NaN, what no server counts and no number."""
     try:
         value = float(text)
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    return value if 0 <= value < LARGEST else None
 
 
 def _index(labels: Mapping[str, str], name: str) -> int:
     text = labels.get(name, "")
-    return int(text) if text.isdecimal() else -1
+    return int(text) if re.fullmatch("[0-9]{1,9}", text) else -1
 
 
 def evidence_of(

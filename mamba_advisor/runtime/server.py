@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeGuard
 
 from mamba_advisor.boot.model import (
     Boot,
@@ -23,6 +23,7 @@ from mamba_advisor.facts import Rank, Scalar
 from mamba_advisor.measured import Measured
 from mamba_advisor.record import Record
 from mamba_advisor.runtime.fetch import MissingPageError, fetch, is_url, page_of
+from mamba_advisor.server_args import LARGEST
 
 TIMEOUT_S = 10.0
 """Default time that a server has to answer."""
@@ -32,6 +33,9 @@ PAGES = ("/server_info", "/get_server_info")
 
 SECRET = ("key", "password", "secret", "token_file")
 """Parts of argument names whose values are not kept."""
+
+LONGEST_VERSION = 64
+"""Characters of the longest release, with all that a build adds."""
 
 FIRST, LAST = "0.5.2", "0.5.23"
 """Releases that it may be when the server does not say."""
@@ -120,18 +124,23 @@ def parse_server_info(content: bytes, source: str) -> ServerInfo:
     if not isinstance(states, list) or not states:
         states = [{}]
     workers = [state if isinstance(state, dict) else {} for state in states]
-    version = answer.get("version")
+    version = answer.get("version", "")
     return ServerInfo(
         source=source,
-        version=version if isinstance(version, str) else "",
+        version=version if _is_short(version) else "",
         arguments={
             name: value
             for name, value in answer.items()
-            if (value is None or isinstance(value, bool | int | float | str))
+            if (value is None or isinstance(value, bool | str) or _is_sane(value))
             and not any(part in name for part in SECRET)
         },
         workers=tuple(_limits(answer, state) for state in workers),
     )
+
+
+def _is_short(text: object) -> TypeGuard[str]:
+    """Return whether *text* may name a release."""
+    return isinstance(text, str) and len(text) <= LONGEST_VERSION
 
 
 def _limits(answer: Mapping[str, Any], state: Mapping[str, Any]) -> WorkerLimits:
@@ -154,9 +163,14 @@ def _limits(answer: Mapping[str, Any], state: Mapping[str, Any]) -> WorkerLimits
 
 def _count(facts: Mapping[str, Any], name: str) -> int | None:
     value = facts.get(name)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int):
         return None
-    return value
+    return value if 0 <= value < LARGEST else None
+
+
+def _is_sane(value: object) -> bool:
+    """Return whether *value* is a number that a server can mean; NaN is none."""
+    return isinstance(value, int | float) and -LARGEST < value < LARGEST
 
 
 def _gib(sizes: Mapping[str, Any], name: str) -> Measured | None:
@@ -165,7 +179,9 @@ def _gib(sizes: Mapping[str, Any], name: str) -> Measured | None:
     JSON drops trailing zeros, so that fewer than three decimals are taken for two.
     """
     value = sizes.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if not 0 < value < LARGEST:
         return None
     three = f"{Decimal(str(value)):.3f}"
     return Measured.from_text(three.removesuffix("0"), "GiB")

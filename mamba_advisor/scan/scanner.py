@@ -68,7 +68,9 @@ class Scanner:
         self._sink = sink
         self._sieve = Sieve(catalog.exact, _asker(catalog))
         # A newline stands before the first line, as before every other one.
-        self._buffer = bytearray(b"\n" + bytes(BLOCK))
+        # Its memory is touched only as far as the log fills it.
+        self._buffer = bytearray(1 + BLOCK)
+        self._buffer[0] = ord("\n")
         self._view = memoryview(self._buffer)
         self._fill = 1
         self._at = 0

@@ -356,9 +356,9 @@ def _agrees(shape: Shape, line: bytes, reading: Reading) -> bool:
     if found is None:
         return False
     texts = list(found.groups())
-    if shape.has_stamp and texts.pop(0).decode() != reading.stamp:
+    if shape.has_stamp and texts.pop(0).decode("utf-8", "replace") != reading.stamp:
         return False
-    if shape.has_tags and texts.pop(0).decode() != reading.rank.text:
+    if shape.has_tags and texts.pop(0).decode("utf-8", "replace") != reading.rank.text:
         return False
     return all(
         _is_number(reading.facts[name], text)

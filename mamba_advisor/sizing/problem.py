@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from mamba_advisor.record import Record
 
+RATIOS = 1e-6, 1e6
+"""Smallest and largest ratio that is reckoned with; one beyond is a typing error."""
+
 SPECULATION_LIMIT = 48
 """``--max-running-requests`` that speculation sets when none is given."""
 
