@@ -146,12 +146,21 @@ def predict(
     spanned = with_interval(best, others, context)
     if spanned.slots_low is None:
         return spanned
-    aside = with_interval(best, _a_slot_aside(cases, others), context)
+    near = _a_slot_aside(cases, others)
+    aside = with_interval(best, [sizes for sizes in near if sizes.boots], context)
+    least = _least(spanned.tokens_low, aside.tokens_low)
+    most = _most(spanned.tokens_high, aside.tokens_high)
+    carried = _least(spanned.concurrency_low, aside.concurrency_low)
+    possible = range(spanned.slots_low, (spanned.slots_high or 0) + 1)
+    if any(_slots(sizes) in possible for sizes in near if not sizes.boots):
+        # Somewhere between the corners that many slots just fit, and leave next to
+        # nothing for KV.
+        least, carried = 0, 0
     return replace(
         spanned,
-        tokens_low=_least(spanned.tokens_low, aside.tokens_low),
-        tokens_high=_most(spanned.tokens_high, aside.tokens_high),
-        concurrency_low=_least(spanned.concurrency_low, aside.concurrency_low),
+        tokens_low=least,
+        tokens_high=most,
+        concurrency_low=carried,
         concurrency_high=_most(spanned.concurrency_high, aside.concurrency_high),
     )
 
@@ -165,13 +174,11 @@ def _a_slot_aside(
     and a step moves as many tokens as a slot costs.  Apart from that step tokens are
     linear in what is uncertain, so a slot aside of the corners bounds them.
     """
-    found = []
-    for (rules, terms), sizes in zip(cases, known, strict=True):
-        for near in (-1, 1):
-            aside = pools_with_slots(rules, terms, (_slots(sizes) or 0) + near)
-            if aside.boots:
-                found.append(aside)
-    return found
+    return [
+        pools_with_slots(rules, terms, (_slots(sizes) or 0) + near)
+        for (rules, terms), sizes in zip(cases, known, strict=True)
+        for near in (-1, 1)
+    ]
 
 
 def _slots(sizes: PoolSizes) -> int | None:

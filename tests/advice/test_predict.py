@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from mamba_advisor.advice.engine import advise
@@ -27,6 +27,8 @@ from mamba_advisor.sizing import solve
     ratio=st.floats(0.1, 4.0).map(lambda r: round(r, 3)),
     context=st.sampled_from([512, 2048, 8192]),
 )
+@example(rest=1.0, slot=11024273, token=1024, ratio=2.0, context=512)
+@example(rest=1.125, slot=10691978, token=1024, ratio=0.25, context=512)
 def test_truth_lies_in_the_predicted_interval(
     *,
     rest: float,
@@ -75,7 +77,12 @@ def test_truth_lies_in_the_predicted_interval(
     assert tokens is not None
     assert said.slots is not None
     assert said.kv_tokens is not None
-    low, high = said.slots_low or said.slots, said.slots_high or said.slots
+    low, high = _ends(said.slots, said.slots_low, said.slots_high)
     assert low <= slots <= high
-    least, most = said.tokens_low or said.kv_tokens, said.tokens_high or said.kv_tokens
+    least, most = _ends(said.kv_tokens, said.tokens_low, said.tokens_high)
     assert least - 1 <= tokens <= most + 1
+
+
+def _ends(value: int, low: int | None, high: int | None) -> tuple[int, int]:
+    """Return the ends of an interval, *value* for both where it has none."""
+    return value if low is None else low, value if high is None else high
