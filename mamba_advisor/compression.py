@@ -7,8 +7,11 @@ from typing import Any, Protocol
 
 from mamba_advisor.errors import InputError
 
-CHUNK = 65536
+CHUNK = 1 << 15
 """Compressed bytes read at a time."""
+
+PIECE = 1 << 16
+"""Bytes unpacked at a time: few enough to stay in the processor's cache."""
 
 MAX_DICTIONARY = 256 << 20
 """Bytes of memory that an .xz stream may ask for."""
@@ -105,6 +108,7 @@ class Unpacked:
 
     def _step(self, size: int) -> bytes:
         """Unpack at most *size* bytes from what is at hand."""
+        size = min(size, PIECE)
         if self._unpack is None:
             # Streams may follow each other, with zeros between them.
             self._input = self._input.lstrip(b"\0")

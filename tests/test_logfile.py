@@ -50,6 +50,20 @@ def test_compression_is_told_by_content(kind: str, size: int, tmp_path: Path) ->
     assert len(TEXT) == log.size
 
 
+@pytest.mark.parametrize("rest", [-1, 0, 1])
+@pytest.mark.parametrize("kind", PACK)
+def test_much_comes_out_of_little(kind: str, rest: int, tmp_path: Path) -> None:
+    """What waits in the decompressor when its input is used up comes out as well."""
+    text = b"\n" * (5 * compression.PIECE + rest)
+    file = tmp_path / "log"
+    file.write_bytes(PACK[kind](text))
+    with open_log(file) as log:
+        data = drain(log, 4 * compression.PIECE)
+
+    assert text == data
+    assert "" == log.trouble
+
+
 @pytest.mark.parametrize("kind", PACK)
 def test_several_streams_are_one_log(kind: str, tmp_path: Path) -> None:
     """Rotated parts put together with cat are read to the end, padding skipped."""
