@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import os
 import sys
@@ -34,9 +33,6 @@ HELP_WIDTH = 100
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 + SIGINT."""
-
-YOUNG = 50_000
-"""New objects between two looks for garbage: start-up makes 30,000, and no garbage."""
 
 PIPE_CLOSED = 141
 """Exit status when the reader of stdout has gone: 128 + SIGPIPE."""
@@ -188,7 +184,6 @@ def main(ctx: click.Context, options: Options) -> None:
     Reads the boot log of an SGLang server with a hybrid model: in a pipe
     (sglang-launch ... 2>&1 | mamba-advisor), or from files (analyze).
     """
-    gc.set_threshold(YOUNG, 20, 50)
     for stream in (sys.stdout, sys.stderr):
         # What a terminal's encoding lacks becomes a question mark, not a crash.
         with contextlib.suppress(AttributeError, ValueError):
