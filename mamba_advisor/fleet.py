@@ -184,9 +184,24 @@ def over_cores(function: Work, sources: Sequence[str]) -> Iterator[tuple[Outcome
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
     chunk = max(1, min(LARGEST_CHUNK, len(sources) // (cores * CHUNKS_PER_CORE)))
     with ProcessPoolExecutor(
-        min(cores, len(sources)), multiprocessing.get_context(method)
+        min(cores, len(sources)),
+        multiprocessing.get_context(method),
+        initializer=_end_with_parent,
     ) as pool:
         yield from pool.map(function, sources, chunksize=chunk)
+
+
+def _end_with_parent() -> None:
+    """Let this worker end when its parent was killed; it would wait for ever."""
+    import multiprocessing
+    import threading
+
+    def wait() -> None:
+        if (parent := multiprocessing.parent_process()) is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def over_cluster(address: str) -> Engine:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
+
+HANGS_S = 60.0
+"""Time after which a process that relays is taken to hang."""
 
 
 @pytest.fixture
@@ -90,6 +94,7 @@ def start_relay() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
     `relay`, and what `subprocess.Popen` takes; all three streams are pipes.
     """
     started: list[subprocess.Popen[bytes]] = []
+    watchdogs: list[threading.Timer] = []
 
     def start(
         body: str = "", options: str = "{}", **popen: Any
@@ -101,9 +106,14 @@ def start_relay() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
             [sys.executable, "-c", program], cwd=ROOT, bufsize=0, **popen
         )
         started.append(process)
+        # Who waits for a process that hangs gets the end of a pipe, and fails.
+        watchdogs.append(threading.Timer(HANGS_S, process.kill))
+        watchdogs[-1].start()
         return process
 
     yield start
+    for watchdog in watchdogs:
+        watchdog.cancel()
     for process in started:
         process.kill()
         process.wait()

@@ -177,13 +177,14 @@ IMPORTERS = {"cli/__init__.py", "compression.py", "lazy.py"}
 """Modules that import by name: a name of their own, from a table or the source."""
 
 
-def calls(path: Path) -> Iterator[tuple[str, bool]]:
-    """Yield what *path* calls: the name, and whether it is a built-in function's."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            yield node.func.id, True
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            yield node.func.attr, False
+@cache
+def calls(path: Path) -> frozenset[tuple[str, bool]]:
+    """Return what *path* calls: the name, and whether it is a bare one."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    called = [node.func for node in nodes if isinstance(node, ast.Call)]
+    bare = {(func.id, True) for func in called if isinstance(func, ast.Name)}
+    of_others = {(f.attr, False) for f in called if isinstance(f, ast.Attribute)}
+    return frozenset(bare | of_others)
 
 
 def test_nothing_runs_what_a_log_says() -> None:
@@ -191,8 +192,8 @@ def test_nothing_runs_what_a_log_says() -> None:
     found = {
         (path.relative_to(PACKAGE).as_posix(), name)
         for path in SOURCES
-        for name, is_builtin in calls(path)
-        if name in (BUILT_IN if is_builtin else COMMANDS)
+        for name, is_bare in calls(path)
+        if name in (BUILT_IN if is_bare else COMMANDS)
     }
     importers = {
         path.relative_to(PACKAGE).as_posix()
@@ -202,7 +203,7 @@ def test_nothing_runs_what_a_log_says() -> None:
     loaders = {
         path.relative_to(PACKAGE).as_posix()
         for path in SOURCES
-        if "load" in {name for name, is_builtin in calls(path) if not is_builtin}
+        if ("load", False) in calls(path)
     }
     used = {name.split(".")[0] for path in SOURCES for name in imports(path)}
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ENDLESS = Path("/dev/zero")
+PATIENCE_S = 30.0
 
 
 @pytest.mark.skipif(not ENDLESS.exists(), reason="needs a device without end")
@@ -99,3 +102,42 @@ def test_only_named_files_are_opened(form: str, tmp_path: Path) -> None:
     assert [] == [one for one in opened if one.startswith("w ")]
     tomls = {Path(one[2:]).parent for one in opened if one.endswith(".toml")}
     assert {ROOT / "parsers"} == tomls
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that *pid* has started."""
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(child) for child in listed.split()]
+
+
+def is_running(pid: int) -> bool:
+    """Return whether the process *pid* has not ended."""
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+
+
+def test_workers_end_with_the_program(tmp_path: Path) -> None:
+    """Processes that read many logs do not outlive one that was killed."""
+    logs = [tmp_path / f"{number}.log" for number in range(4)]
+    for log in logs:
+        os.mkfifo(log)  # nobody writes: reading it takes for ever
+    program = subprocess.Popen(
+        [sys.executable, "-m", "mamba_advisor", "analyze", *map(str, logs)], cwd=ROOT
+    )
+    end = time.monotonic() + PATIENCE_S
+    while not (workers := children(program.pid)) and time.monotonic() < end:
+        time.sleep(0.05)
+    time.sleep(0.5)
+
+    program.kill()
+    program.wait()
+    while any(map(is_running, workers)) and time.monotonic() < end:
+        time.sleep(0.05)
+
+    left = [worker for worker in workers if is_running(worker)]
+    for worker in left:
+        os.kill(worker, signal.SIGKILL)
+    assert workers
+    assert [] == left

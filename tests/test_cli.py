@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from mamba_advisor import __version__
 from mamba_advisor.cli import COMMANDS, main
+from mamba_advisor.cli.terminal import wants_color, width
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -61,6 +62,49 @@ def test_help_fits(command: str, columns: str, monkeypatch: pytest.MonkeyPatch) 
     assert 0 == shown.exit_code
     if int(columns) >= 80:
         assert max(map(len, shown.output.splitlines())) <= min(int(columns), 100)
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [("1", 20), ("19", 20), ("21", 21), ("0", 80), ("-5", 80), ("٣", 80), ("x", 80)],
+)
+def test_width(columns: str, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is laid out in less than 20 columns; nonsense is no width."""
+    monkeypatch.setenv("COLUMNS", columns)
+    with Path(os.devnull).open() as nowhere:
+        assert expected == width(nowhere.fileno())
+
+
+@pytest.mark.parametrize(
+    ("term", "option", "expected"),
+    [("xterm", "auto", True), ("dumb", "auto", False), ("dumb", "always", True)],
+)
+def test_dumb_terminal_gets_no_color(
+    term: str, option: str, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A terminal gets colours, one that calls itself dumb only when told so."""
+    monkeypatch.setenv("TERM", term)
+    leader, follower = pty.openpty()
+
+    assert expected == wants_color(option, follower)
+    os.close(leader)
+    os.close(follower)
+
+
+def test_reader_that_left() -> None:
+    """Into a pipe that nobody reads ends like any tool: 128 + SIGPIPE, in silence."""
+    source, sink = os.pipe()
+    os.close(source)
+    done = subprocess.run(
+        [sys.executable, "-m", "mamba_advisor", "analyze", "fixtures/demo/boot.log"],
+        stdout=sink,
+        stderr=subprocess.PIPE,
+        check=False,
+        cwd=ROOT,
+    )
+    os.close(sink)
+
+    assert (141, b"") == (done.returncode, done.stderr)
 
 
 def test_version() -> None:

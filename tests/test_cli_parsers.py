@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -84,6 +87,20 @@ def test_show_obeys_no_control_sequence(acme: Path) -> None:
 
     assert r"\u202ex" in shown
     assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in shown
+
+
+def test_show_in_a_poor_encoding() -> None:
+    """What the terminal's encoding lacks becomes a question mark."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mamba_advisor", "parsers", "show", "sglang-pools"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1:strict"},
+        capture_output=True,
+        check=False,
+    )
+
+    assert (0, b"") == (done.returncode, done.stderr)
+    assert b'versions = "0.5.2 ? 0.5.3' in done.stdout
 
 
 def test_show_unknown() -> None:

@@ -190,6 +190,15 @@ def test_slow_regex_is_stopped_on_a_line() -> None:
     assert "line 812" in caught.value.reason
 
 
+def test_regex_that_is_slow_in_sum_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stays below the limit on every line is stopped by the limit on all."""
+    monkeypatch.setattr("mamba_advisor.dialect.LOG_TIMEOUT_S", -1.0)
+    (entry,) = entries(parse(GOOD, "my.toml"))
+
+    with pytest.raises(DialectError, match=r"pattern 'mamba-pool'.* 10 s for a log"):
+        entry.read("Cache is ready. slots: 12, 1.50GB", (812,))
+
+
 def test_user_wording_reads_a_log(tmp_path: Path) -> None:
     """A new wording needs no Python, only a file."""
     file = tmp_path / "mine.toml"

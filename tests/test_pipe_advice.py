@@ -187,6 +187,47 @@ def test_failed_listener_is_said_once(start_relay: Start) -> None:
     assert 0 == status
 
 
+def test_failed_question_is_said_once(start_relay: Start) -> None:
+    """So it is when what fails is not reading but asking for something to say."""
+    body = """
+    def due(self, moment):
+        raise ValueError("nothing\\x07 to say")
+"""
+    process = start_relay(body)
+
+    for _ in range(5):
+        put(process, b"line\n")
+        read_until(process.stdout, b"line\n")
+        time.sleep(0.03)
+    process.send_signal(signal.SIGUSR1)
+    _, said, status = end(process)
+
+    note = (
+        b"mamba-advisor: cannot read on: ValueError: nothing\\x07 to say; the log is"
+        b" still passed through\n"
+    )
+    assert (note, 0) == (said, status)
+
+
+def test_advice_that_nobody_reads_is_bounded(start_relay: Start) -> None:
+    """Of 6 MB of advice for a stderr that nobody reads, less than 3 are kept."""
+    body = """
+    def due(self, moment):
+        return lambda: b"a" * 600_000
+"""
+    process = start_relay(body)
+    for _ in range(10):
+        put(process, b"line\n")
+        read_until(process.stdout, b"line\n")
+        process.send_signal(signal.SIGUSR1)
+        time.sleep(0.1)
+
+    _, said, status = end(process)
+
+    assert 0 == status
+    assert 600_000 <= len(said) < 3_000_000
+
+
 def test_advice_is_not_broken_by_lines(start_relay: Start) -> None:
     """With both streams in one slow pipe, a long advice comes out in one piece."""
     source, sink = os.pipe()
@@ -291,6 +332,7 @@ def test_termination_advises_and_leaves(start_relay: Start) -> None:
     read_until(process.stdout, b"running\n")
 
     process.send_signal(signal.SIGTERM)
+    time.sleep(0.2)
     put(process, b"last words\n")
 
     assert b"last words\n" == read_until(process.stdout, b"words\n")

@@ -194,9 +194,14 @@ def test_silent_pipe_cannot_prevent_the_stop(tmp_path: Path, has_writer: bool) -
     path = tmp_path / "pipe"
     os.mkfifo(path)
     writer = os.open(path, os.O_RDWR) if has_writer else -1
+    rescue = threading.Timer(PATIENCE_S / 2, os.open, (path, os.O_RDWR))
+    rescue.start()
+    began = time.monotonic()
     following = Tail(path)
+    rescue.cancel()
 
     assert b"" == following.stop()
+    assert time.monotonic() - began < PATIENCE_S / 2
     if has_writer:
         os.close(writer)
 
