@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from operator import itemgetter
 
 from mamba_advisor.facts import Rank
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 
 Row = tuple[bytes, ...]
 """Printed values of one line; empty where the line states none."""
@@ -34,8 +34,7 @@ class Kind(Record):
         return slice(self.start, self.start + len(self.fields))
 
 
-@dataclass(slots=True)
-class Batch:
+class Batch(Record, frozen=False):
     """Lines of one speaker in the order of the log, none of them doubtful.
 
     A reading of every kind was handed over before, in the same server start.
@@ -56,10 +55,8 @@ class Batch:
     line_of: Callable[[int], int]
     """Return the line number of a row by its index; negative ones from the end."""
 
-    _columns: dict[int, list[bytes]] = field(
-        default_factory=dict, init=False, compare=False
-    )
-    _tags: set[bytes] | None = field(default=None, init=False, compare=False)
+    _columns: dict[int, list[bytes]] = field(default_factory=dict)
+    _tags: set[bytes] | None = None
 
     def column(self, place: int) -> Sequence[bytes]:
         """Return what the rows hold at *place*: columns cost a tenth of rows."""
@@ -108,7 +105,7 @@ class Batch:
             return self.line_of(number if 2 * number < size else number - size)
 
         rows = [self.rows[number] for number in chosen]
-        return replace(self, rows=rows, line_of=line_of)
+        return replace(self, rows=rows, line_of=line_of, _columns={}, _tags=None)
 
 
 def _text(printed: bytes) -> str:

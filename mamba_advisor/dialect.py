@@ -179,11 +179,12 @@ def _itself(pattern: Pattern) -> Pattern:
 
 
 def _line_value(block: str, key: str) -> str:
-    """Return the string on the line of *key*, empty without one."""
-    start = f"\n{block}".find(f'\n{key} = "')
+    """Return the string on the line of *key*, empty without one; it is not the first."""
+    label = f'\n{key} = "'
+    start = block.find(label)
     if start < 0:
         return ""
-    start += len(key) + 4
+    start += len(label)
     return block[start : block.index('"\n', start)]
 
 

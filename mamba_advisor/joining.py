@@ -8,10 +8,11 @@ that a dialect reads and that the parts alone do not make.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from mamba_advisor.pattern import Entry, Hit
 from mamba_advisor.prefix import Spoken
+from mamba_advisor.record import Record
 from mamba_advisor.server_args import is_closed
 
 MAX_PARTS = 5
@@ -30,7 +31,7 @@ Hits: TypeAlias = "Sequence[tuple[Entry, Hit]]"
 """Patterns that read a text, and what they read."""
 
 
-class Part(NamedTuple):
+class Part(Record):
     """A physical line, or what is left of one."""
 
     number: int

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 from mamba_advisor.facts import Rank
+from mamba_advisor.record import Record
 
 MAX_LAYERS = 8
 """Wrappers taken off one line; more is no log."""
@@ -99,7 +99,7 @@ _JSON_WHO = ("container_name", "pod_name", "pod", "container", "service", "host"
 _JSON_TIME = ("time", "timestamp", "@timestamp", "ts")
 
 
-class Spoken(NamedTuple):
+class Spoken(Record):
     """One message, and who said it when."""
 
     message: str
@@ -205,7 +205,7 @@ def _outermost(text: str) -> tuple[str, re.Match[str]] | None:
     return None
 
 
-class _Own(NamedTuple):
+class _Own(Record):
     """SGLang's own prefix."""
 
     end: int
@@ -287,7 +287,7 @@ def _ranks(tags: str, *, bare: bool = False) -> tuple[Rank, Rank | None] | None:
     return rank, Rank(last.get("DP", -1), last.get("PP", -1), last.get("TP", -1), text)
 
 
-class _Record(NamedTuple):
+class _Entry(Record):
     """The parts of a collector's JSON record that matter."""
 
     lines: list[str]
@@ -295,7 +295,7 @@ class _Record(NamedTuple):
     when: str
 
 
-def _json_record(text: str) -> _Record | None:
+def _json_record(text: str) -> _Entry | None:
     """Return a collector's JSON record, None for other text."""
     if not text.startswith(('{"', "{ ")) or not text.rstrip().endswith("}"):
         return None
@@ -309,7 +309,7 @@ def _json_record(text: str) -> _Record | None:
         return None
     places = (record, record.get("kubernetes"), record.get("labels"))
     who = next(filter(None, (_first(place, _JSON_WHO) for place in places)), "")
-    return _Record(message.splitlines(), who[:120], _first(record, _JSON_TIME)[:40])
+    return _Entry(message.splitlines(), who[:120], _first(record, _JSON_TIME)[:40])
 
 
 def _first(place: object, keys: tuple[str, ...]) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from mamba_advisor.record import Record
 from mamba_advisor.scan.shape import CLOCK, passed_time
 
 ENOUGH = 48
@@ -84,7 +84,7 @@ class Noise:
         return any(_overlap(message, anchor) for anchor in self._anchors)
 
 
-class _Cut(NamedTuple):
+class _Cut(Record):
     """Where the parts of a line end that make its head."""
 
     edge: int
