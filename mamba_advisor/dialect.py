@@ -179,7 +179,7 @@ def _itself(pattern: Pattern) -> Pattern:
 
 
 def _line_value(block: str, key: str) -> str:
-    """Return the string on the line of *key*, empty without one; it is not the first."""
+    """Return the string on the line of *key*, empty without one; never on the first."""
     label = f'\n{key} = "'
     start = block.find(label)
     if start < 0:
