@@ -188,7 +188,7 @@ class Sieve:
             if shape.event == reading.event and known.fullmatch(line):
                 return shape
         skeleton = re.sub(rb"\d+", b"0", line)
-        if len(self._seen) >= MAX_KNOWN or len(self._known) >= MAX_KNOWN:
+        if len(self._seen) >= MAX_KNOWN:  # there are no more known ones than seen ones
             self._seen.clear()
             self._known.clear()
         seen = self._seen[skeleton] = self._seen.get(skeleton, 0) + 1
