@@ -180,6 +180,24 @@ def test_repeated_words_take_linear_time(word: str) -> None:
     assert cost(60_000) < 6 * cost(15_000) + 0.05
 
 
+@pytest.mark.parametrize("kind", ["workers", "ranks", "starts"])
+def test_time_is_linear_in_what_a_log_names(kind: str) -> None:
+    """A new worker, rank or start costs no more for all that came before it."""
+
+    def cost(count: int) -> float:
+        if kind == "starts":
+            return seconds(DEMO.read_bytes() * (count // 20))
+        tag = "DP{0} TP{0}" if kind == "workers" else "TP{0}"
+        lines = (
+            f"[2026-03-07 04:31:24 {tag.format(rank)}] {DECODE}"
+            for rank in range(count)
+        )
+        return seconds("".join(lines).encode())
+
+    cost(50)
+    assert cost(1000) < 6 * cost(250) + 0.1
+
+
 HOSTILE = (
     "\x1b[31mred\x1b[0m",
     "\x1b]0;title\x07",
