@@ -90,9 +90,7 @@ class Sieve:
         # Ranks alone are no hurry: lines of ranks that repeat others do no harm.
         self._is_stale |= self.note_rank(reading.speaker, reading.rank)
         if reading.event == "decode":
-            self._is_stale |= self._weigh(
-                reading.speaker, {reading.rank.text.encode()}
-            )
+            self._is_stale |= self._weigh(reading.speaker, {reading.rank.text.encode()})
         changed = False
         if len(self._shapes) < MAX_SHAPES:
             shape = self._shape_of(line, reading)
