@@ -164,8 +164,8 @@ def test_repeated_words_take_linear_time(word: str) -> None:
     """A prompt of 60 KB that repeats half a wording costs no more than its length.
 
     An unbounded gap between two groups takes time that grows with the fourth power:
-    seconds for a tenth of this.  A prompt of four times the length may take six times
-    as long.
+    seconds for a tenth of this.  A prompt of 15 times the length may take 45 times
+    as long on a busy machine, not 225 times.
     """
 
     def cost(size: int) -> float:
@@ -177,7 +177,7 @@ def test_repeated_words_take_linear_time(word: str) -> None:
         )
         return min(seconds("".join(lines).encode()) for _ in range(2))
 
-    assert cost(60_000) < 6 * cost(15_000) + 0.05
+    assert cost(60_000) < 45 * cost(4_000) + 0.05
 
 
 @pytest.mark.parametrize("kind", ["workers", "ranks", "starts"])
@@ -195,7 +195,7 @@ def test_time_is_linear_in_what_a_log_names(kind: str) -> None:
         return seconds("".join(lines).encode())
 
     cost(50)
-    assert cost(1000) < 6 * cost(250) + 0.1
+    assert cost(1000) < 30 * cost(100) + 0.1
 
 
 HOSTILE = (
