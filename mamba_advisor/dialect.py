@@ -10,15 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import partial
-from time import perf_counter
+from time import thread_time
 from typing import Any
 
 from mamba_advisor.errors import DialectError
 from mamba_advisor.measured import UNITS
 from mamba_advisor.pattern import (
+    EARNED_S,
     KINDS,
-    LOG_TIMEOUT_S,
+    LINE_COST,
     MATCH_TIMEOUT_S,
+    SLACK_S,
     Dialect,
     Entry,
     Field,
@@ -226,15 +228,20 @@ def _compile(pattern: Pattern, _where: str) -> tuple[Search, int]:
 
 
 def _compile_fused(pattern: Pattern, where: str) -> tuple[Search, int]:
-    """Return a search that raises `TimeoutError`, and the last named group."""
+    """Return a search that raises `TimeoutError`, and the last named group.
+
+    What a pattern may take grows with what it has read: a process may read logs for
+    months.  Only what it needs itself counts, not how long others keep it waiting.
+    """
     fused = _fused(pattern, where)
-    left = LOG_TIMEOUT_S
+    left = SLACK_S
 
     def search(text: str) -> re.Match[str] | None:
         nonlocal left
-        start = perf_counter()
+        start = thread_time()
         found: re.Match[str] | None = fused.search(text, timeout=MATCH_TIMEOUT_S)
-        left -= perf_counter() - start
+        earned = EARNED_S * (len(text) + LINE_COST)
+        left = min(SLACK_S, left + earned - (thread_time() - start))
         if left < 0:
             raise TimeoutError
         return found

@@ -305,7 +305,11 @@ class _Stream:
     def readinto(self, view: memoryview, /) -> int:
         if self._left is None:
             return self._read(view) or 0
-        count = self._read(view[: self._left]) or 0 if self._left else 0
+        if not self._left:
+            return 0
+        count = self._read(view[: self._left]) or 0
+        if not count:
+            raise OSError("the file was shortened while it was read")
         self._left -= count
         return count
 

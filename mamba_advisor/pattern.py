@@ -18,8 +18,15 @@ KINDS = frozenset({"arguments", "count", "flag", "list", "number", "size", "text
 MATCH_TIMEOUT_S = 0.25
 """A pattern from outside that takes longer on one line is stopped."""
 
-LOG_TIMEOUT_S = 10.0
-"""So is one that takes longer on all lines together."""
+EARNED_S = 1e-6
+"""So is one that in the long run takes longer for a character: a sound one takes a
+hundredth of it, and may go on for months."""
+
+SLACK_S = 10.0
+"""Processor time that it may take beyond that."""
+
+LINE_COST = 100
+"""Characters that a line counts for beside its own: looking at it takes time."""
 
 MAX_TEXT = 300
 """Characters kept of a text field."""
@@ -169,7 +176,7 @@ class Entry:
 
         Raises:
             DialectError: The regex does not compile, or runs longer than
-                `MATCH_TIMEOUT_S` or `LOG_TIMEOUT_S` allow.
+                `MATCH_TIMEOUT_S`, `EARNED_S` and `SLACK_S` allow.
         """
         pattern = self.pattern
         if self._search is None:
@@ -180,7 +187,8 @@ class Entry:
             place = f" on line {lines[0]}" if lines else ""
             reason = (
                 f"pattern {pattern.name!r}: its regex is too slow: stopped{place} "
-                f"({MATCH_TIMEOUT_S:g} s for a line, {LOG_TIMEOUT_S:g} s for a log)"
+                f"({MATCH_TIMEOUT_S:g} s for a line, in the long run "
+                f"{1e6 * EARNED_S:g} s for a million characters)"
             )
             hint = "bound the gaps, and do not nest repeats"
             raise DialectError(self.where, reason, hint) from error

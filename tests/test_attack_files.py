@@ -141,3 +141,90 @@ def test_workers_end_with_the_program(tmp_path: Path) -> None:
         os.kill(worker, signal.SIGKILL)
     assert workers
     assert [] == left
+
+
+MISCHIEF = """
+import os, shutil, sys
+from pathlib import Path
+from mamba_advisor.scan.scanner import Scanner
+
+log, began = Path(sys.argv[-1]), []
+
+def filled(self, count, genuine=Scanner.filled):
+    if not began:
+        began.append(count)
+        {mischief}
+    genuine(self, count)
+
+Scanner.filled = filled
+from mamba_advisor.__main__ import main
+main()
+"""
+"""The program, with somebody who does something to the log while it is read."""
+
+
+@pytest.mark.parametrize(
+    ("mischief", "said"),
+    [
+        ("os.truncate(log, 0)", "the file was shortened while it was read"),
+        ("os.truncate(log, 3 << 20)", "the file was shortened while it was read"),
+        ("os.unlink(log)", ""),
+        ("os.unlink(log); log.write_text('another file')", ""),
+        ("os.unlink(log); log.mkdir()", ""),
+        ("log.open('a').write('Decode batch' * 1_000_000)", ""),
+    ],
+)
+def test_log_that_changes_while_it_is_read(
+    mischief: str, said: str, tmp_path: Path
+) -> None:
+    """What was opened is advised on; one line says what is missing of it."""
+    log = tmp_path / "server.log"
+    boot = (ROOT / "fixtures" / "demo" / "boot.log").read_bytes()
+    log.write_bytes(boot + b"[2026-03-07 04:31:24] a line without facts\n" * 150_000)
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c", MISCHIEF.format(mischief=mischief)),
+            *("analyze", "--format", "json", str(log)),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        timeout=PATIENCE_S,
+    )
+
+    assert done.returncode == 0
+    assert '"outcome": "ready"' in done.stdout
+    assert said in done.stderr
+    assert done.stderr.count("\n") == bool(said)
+
+
+NOBODY = """
+import pwd
+
+def getpwuid(number):
+    raise KeyError(number)
+
+pwd.getpwuid = getpwuid
+from mamba_advisor.__main__ import main
+main()
+"""
+"""The program, for a user that no table knows, as in many containers."""
+
+
+@pytest.mark.parametrize("arguments", [[], ["--config", "~/model"]])
+def test_user_without_a_home(arguments: list[str]) -> None:
+    """Neither a name nor a home of the user is needed."""
+    done = subprocess.run(
+        [sys.executable, "-c", NOBODY, "analyze", "fixtures/demo/boot.log", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={name: os.environ[name] for name in os.environ if name != "HOME"},
+        timeout=PATIENCE_S,
+    )
+
+    assert done.returncode == (2 if arguments else 0)
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == len(arguments) // 2

@@ -13,7 +13,7 @@ from mamba_advisor.catalog import load_catalog
 from mamba_advisor.dialect import entries, parse
 from mamba_advisor.errors import DialectError
 from mamba_advisor.measured import Measured
-from mamba_advisor.pattern import Field, convert
+from mamba_advisor.pattern import Entry, Field, convert
 from mamba_advisor.reader import read_readings
 from mamba_advisor.selftest import load
 
@@ -190,13 +190,48 @@ def test_slow_regex_is_stopped_on_a_line() -> None:
     assert "line 812" in caught.value.reason
 
 
+class Ticks:
+    """A clock that goes on by a step each time that it is asked."""
+
+    def __init__(self) -> None:
+        self.step = self.now = 0.0
+
+    def __call__(self) -> float:
+        """Return the time."""
+        self.now += self.step
+        return self.now
+
+
+def read_often(entry: Entry, times: int) -> None:
+    """Have a line that the entry reads read many times."""
+    for number in range(1, times + 1):
+        assert entry.read("Cache is ready. slots: 12, 1.50GB", (number,)) is not None
+
+
 def test_regex_that_is_slow_in_sum_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What stays below the limit on every line is stopped by the limit on all."""
-    monkeypatch.setattr("mamba_advisor.dialect.LOG_TIMEOUT_S", -1.0)
+    """What stays below the limit on every line is stopped when it goes on so."""
+    ticks = Ticks()
+    monkeypatch.setattr("mamba_advisor.dialect.thread_time", ticks)
+    (entry,) = entries(parse(GOOD, "my.toml"))
+    ticks.step = 0.01
+
+    read_often(entry, 1000)
+    with pytest.raises(DialectError, match=r"pattern 'mamba-pool'.* 1 s for a million"):
+        read_often(entry, 100)
+
+
+def test_sound_regex_may_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time is granted by what was read, and what is not used is not saved up."""
+    ticks = Ticks()
+    monkeypatch.setattr("mamba_advisor.dialect.thread_time", ticks)
+    monkeypatch.setattr("mamba_advisor.dialect.SLACK_S", 0.1)
     (entry,) = entries(parse(GOOD, "my.toml"))
 
-    with pytest.raises(DialectError, match=r"pattern 'mamba-pool'.* 10 s for a log"):
-        entry.read("Cache is ready. slots: 12, 1.50GB", (812,))
+    ticks.step = 1e-4
+    read_often(entry, 5000)
+    ticks.step = 0.01
+    with pytest.raises(DialectError):
+        read_often(entry, 20)
 
 
 def test_user_wording_reads_a_log(tmp_path: Path) -> None:

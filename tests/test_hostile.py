@@ -164,13 +164,38 @@ def test_repeated_words_take_linear_time(word: str) -> None:
     """A prompt of 60 KB that repeats half a wording costs no more than its length.
 
     An unbounded gap between two groups takes time that grows with the fourth power:
-    seconds for a tenth of this.
+    seconds for a tenth of this.  A prompt of 15 times the length may take 45 times
+    as long on a busy machine, not 225 times.
     """
-    prompt = word * (60_000 // len(word))
-    line = f"[2026-03-07 04:31:24] Receive: obj=GenerateReqInput(text={prompt!r})\n"
-    lines = [line, f"[2026-03-07 04:31:24 TP0] {prompt}\n", f"{prompt}\n"]
 
-    assert seconds("".join(lines).encode()) < 2
+    def cost(size: int) -> float:
+        prompt = word * (size // len(word))
+        lines = (
+            f"[2026-03-07 04:31:24] Receive: obj=GenerateReqInput(text={prompt!r})\n",
+            f"[2026-03-07 04:31:24 TP0] {prompt}\n",
+            f"{prompt}\n",
+        )
+        return min(seconds("".join(lines).encode()) for _ in range(2))
+
+    assert cost(60_000) < 45 * cost(4_000) + 0.05
+
+
+@pytest.mark.parametrize("kind", ["workers", "ranks", "starts"])
+def test_time_is_linear_in_what_a_log_names(kind: str) -> None:
+    """A new worker, rank or start costs no more for all that came before it."""
+
+    def cost(count: int) -> float:
+        if kind == "starts":
+            return seconds(DEMO.read_bytes() * (count // 20))
+        tag = "DP{0} TP{0}" if kind == "workers" else "TP{0}"
+        lines = (
+            f"[2026-03-07 04:31:24 {tag.format(rank)}] {DECODE}"
+            for rank in range(count)
+        )
+        return seconds("".join(lines).encode())
+
+    cost(50)
+    assert cost(1000) < 30 * cost(100) + 0.1
 
 
 HOSTILE = (

@@ -264,13 +264,14 @@ def test_lines_do_not_depend_on_blocks(block: int) -> None:
     assert [False, False, False, False, True] == [line.torn for line in lines]
 
 
+@pytest.mark.parametrize("start", [b"", b"\r"])
 @pytest.mark.parametrize("block", [1000, 1 << 18])
-def test_long_line_is_cut(block: int) -> None:
+def test_long_line_is_cut(block: int, start: bytes) -> None:
     """The first 64 KiB are kept and marked; the next line is whole again."""
-    data = b"x" * (MAX_LINE * 5) + b"\nnext\n"
+    data = start + b"x" * (MAX_LINE * 5) + b"\nnext\n"
     first, second = iter_lines(open_log(io.BytesIO(data)), block)
 
-    assert b"x" * MAX_LINE == first.data
+    assert data[:MAX_LINE] == first.data
     assert first.torn
     assert (2, b"next", False) == second
 

@@ -98,6 +98,60 @@ def test_stalled_reader_does_not_block_the_server(start_relay: Start) -> None:
     assert data == process.stdout.read()
 
 
+def test_flood_does_not_run_away_from_a_reader(start_relay: Start) -> None:
+    """The server waits for a reader that goes on reading; little is kept for it."""
+    process = start_relay()
+    assert process.stdout is not None
+    written = [0]
+    piece = b"x" * 65_535 + b"\n"
+
+    def feed() -> None:
+        for _ in range(512):
+            write(process, piece)
+            written[0] += len(piece)
+        assert process.stdin is not None
+        process.stdin.close()
+
+    writer = threading.Thread(target=feed)
+    writer.start()
+    read, lag = 0, 0
+    while part := os.read(process.stdout.fileno(), 1 << 16):
+        read += len(part)
+        lag = max(lag, written[0] - read)
+        time.sleep(0.001)
+    writer.join()
+
+    assert len(piece) * 512 == read
+    # What it keeps, one read more, and what the two pipes hold.
+    assert lag < 8 << 20
+
+
+def test_reader_that_stops_halfway_does_not_block_the_server(
+    start_relay: Start,
+) -> None:
+    """Once it reads no more, nobody waits for it, however far it is behind."""
+    process = start_relay()
+    assert process.stdout is not None
+    write(process, b"x" * (8 << 20))
+    taken = len(process.stdout.read(2 << 20))
+    written = threading.Event()
+
+    def feed() -> None:
+        write(process, b"x" * (8 << 20))
+        written.set()
+        assert process.stdin is not None
+        process.stdin.close()
+
+    writer = threading.Thread(target=feed)
+    writer.start()
+    was_written = written.wait(PATIENCE_S)
+    taken += len(process.stdout.read())
+    writer.join()
+
+    assert was_written
+    assert 16 << 20 == taken
+
+
 def test_full_backlog_waits_and_loses_nothing(start_relay: Start) -> None:
     """Beyond the bound the server waits, which is said once; nothing is lost."""
     process = start_relay(options="{'backlog': 1 << 20}")

@@ -12,7 +12,9 @@ import pytest
 from mamba_advisor.batch import Batch, Kind, Row
 from mamba_advisor.facts import Rank, Reading, Value
 from mamba_advisor.runtime.collector import EvidenceCollector
+from mamba_advisor.runtime.lines import COUNTS, FACTS, MAX_TEXTS, Line
 from mamba_advisor.runtime.model import Evidence
+from mamba_advisor.runtime.tally import Tally
 
 DECODE = (
     "running",
@@ -182,3 +184,39 @@ def test_memory_does_not_grow_with_the_run() -> None:
     tracemalloc.stop()
 
     assert sizes[1] - sizes[0] < 1 << 18
+
+
+def test_a_rare_context_takes_a_few_bytes() -> None:
+    """Contexts never seen before are what a long log goes on to say: 16 bytes each."""
+    tally = Tally()
+    for tokens in (10_000, 10_001):
+        for running in range(1, 65):
+            tally.count(Line(running, 0, 50, 50, None, tokens * running))
+    contexts = range(8192, 16384, 256)
+    tracemalloc.start()
+    for tokens in contexts:
+        for running in range(1, 65):
+            tally.count(Line(running, 0, 50, 50, None, tokens * running))
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert len(contexts) == len(next(iter(tally.cells.values())).contexts)
+    assert size < 64 * len(contexts) * 16
+
+
+def test_printed_numbers_are_remembered_up_to_a_bound() -> None:
+    """Ever new numbers of a broken log are read all the same, and not kept."""
+    tally = Tally()
+    texts = [b"%d" % number for number in range(1, 2 * MAX_TEXTS)]
+    columns: list[list[bytes]] = [
+        texts,
+        texts,
+        *([b""] * len(texts) for _ in FACTS[2:]),
+    ]
+    tally.count_columns(columns)
+
+    assert len(texts) == tally.lines
+    assert len(tally._found) <= MAX_TEXTS
+    assert len(COUNTS) <= MAX_TEXTS
+    assert [1, 2 * MAX_TEXTS - 1] == [COUNTS[texts[0]], COUNTS[texts[-1]]]
+    assert COUNTS[b""] is None

@@ -11,6 +11,9 @@ from mamba_advisor.facts import Rank
 MAX_WORKERS = 1024
 """Workers told apart; the widest known servers have some 300 ranks."""
 
+BEYOND = (-2, -2)
+"""Stands for all further ones: of their prefill lines as many count as of one's."""
+
 
 class Ear:
     """Listens to one rank of each worker, and to prefill lines only for a while.
@@ -86,8 +89,7 @@ class Ear:
         for start in starts:
             tags = compress(batch.printed_tags(), batch.column(start))
             for tag, count in Counter(tags).items():
-                rank = batch.ranks[tag]
-                found[rank.dp, rank.pp] += count
+                found[self._worker(batch.ranks[tag])] += count
         sums = {
             worker: self._prompts.get(worker, 0) + count
             for worker, count in found.items()
@@ -99,12 +101,17 @@ class Ear:
 
     def _heeds(self, rank: Rank, stamp: bytes) -> bool:
         """Return whether a prefill line of a rank that is heard counts."""
-        worker = rank.dp, rank.pp
+        worker = self._worker(rank)
         count = self._prompts.get(worker, 0)
         if count < ALL_PROMPTS:
             self._prompts[worker] = count + 1
             return True
         return is_sampled(stamp)
+
+    def _worker(self, rank: Rank) -> tuple[int, int]:
+        """Return the worker that a rank which is heard speaks for."""
+        worker = rank.dp, rank.pp
+        return worker if worker in self._speakers else BEYOND
 
 
 def is_sampled(stamp: bytes) -> bool:

@@ -20,6 +20,13 @@ BLOCK = 1024 << 10
 BACKLOG = 64 << 20
 """Bytes kept for a reader that has stopped, hours of log; then the server waits."""
 
+LAG = 4 << 20
+"""Bytes kept for a reader that lags behind but reads: the server waits for that one,
+as it would without a filter."""
+
+LAG_S = 0.02
+"""Time after which a reader that takes nothing has stopped: it is not waited for."""
+
 ROOM = 4096
 """With less free space in the buffer, what it holds is looked at before reading on."""
 
@@ -58,13 +65,13 @@ def relay(
 ) -> RelayResult:
     """Pass *stdin_fd* on to *stdout_fd* until it ends, and say what is due.
 
-    Nothing is held back, changed or reordered, and the writer of the input waits for
-    the reader of the output only when *backlog* bytes are kept for it already.  When
-    the output cannot be written any more, the input is read on to its end: a server
-    dies of a pipe that nobody reads.  When *stderr_fd* cannot be written, nothing is
-    said.  SIGINT is left to the server, whose end is the end of the input; the third
-    one leaves at once.  SIGTERM leaves when the server has no more to say, SIGHUP is
-    ignored, SIGUSR1 asks for everything.
+    Nothing is held back, changed or reordered.  The writer of the input waits for the
+    reader of the output only while that one reads on, `LAG` behind, or once *backlog*
+    bytes are kept for it.  When the output cannot be written any more, the input is
+    read on to its end: a server dies of a pipe that nobody reads.  When *stderr_fd*
+    cannot be written, nothing is said.  SIGINT is left to the server, whose end is the
+    end of the input; the third one leaves at once.  SIGTERM leaves when the server has
+    no more to say, SIGHUP is ignored, SIGUSR1 asks for everything.
 
     Args:
         stdin_fd: Descriptor to read; any kind, also non-blocking.
@@ -106,6 +113,7 @@ class _Relay:
         self._looking = False
         self._slice = SLICE_BYTES[0]
         self._received = 0
+        self._taken_at = -LAG_S
         self._reading = True
         self._ended = False
         self._signal: int | None = None
@@ -148,8 +156,7 @@ class _Relay:
                 for number in self._signals.read():
                     self._obey(number)
             elif fd == self._out.fd:
-                self._out.drain()
-                self._note_output()
+                self._drain()
             elif fd == self._err.fd:
                 self._err.drain()
             else:
@@ -163,7 +170,7 @@ class _Relay:
 
     def _watch(self) -> None:
         """Tell the poll object which descriptors matter now."""
-        reads = self._reading and self._out.pending < self._bound
+        reads = self._reading and self._out.pending < self._bound and not self._lags
         child = self._voice.child.fd if self._voice.child is not None else -1
         speaks = self._err.pending > 0
         writes = self._out.pending > 0 and not self._is_held
@@ -192,9 +199,18 @@ class _Relay:
         ends = [self._leave_at] if self._leave_at is not None else []
         if self._stop_at is not None and self._reading:
             ends += [self._stop_at, self._silent_at]
+        if self._lags:
+            ends.append(self._taken_at + LAG_S)
         if not ends:
             return None
         return max(0, round((min(ends) - time.monotonic()) * 1000) + 1)
+
+    @property
+    def _lags(self) -> bool:
+        """Whether the reader of the output is far behind, but reads."""
+        if not self._reading or self._out.pending < LAG:
+            return False
+        return time.monotonic() < self._taken_at + LAG_S
 
     @property
     def _is_held(self) -> bool:
@@ -205,6 +221,14 @@ class _Relay:
     def _busy(self) -> bool:
         """Whether something is still on its way."""
         return self._voice.busy or self._out.pending > 0
+
+    def _drain(self) -> None:
+        """Write what was kept, and note whether the reader has taken any of it."""
+        before = self._out.written
+        self._out.drain()
+        if self._out.written > before:
+            self._taken_at = time.monotonic()
+        self._note_output()
 
     def _read(self) -> None:
         """Read once, and pass it on before anything else happens."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import field
 
 from mamba_advisor.record import Record
-from mamba_advisor.runtime.bins import bin_of
+from mamba_advisor.runtime.bins import Counts, bin_of
 from mamba_advisor.runtime.lines import MAX_PERCENT, Line
 
 KV_STEPS = (80, 90, 95)
@@ -53,10 +52,10 @@ class Cell(Record, frozen=False):
     slot_running: int = 0
     """Running requests of the lines that state held slots."""
 
-    kv: Counter[int] = field(default_factory=Counter)
+    kv: Counts = field(default_factory=Counts)
     """KV usage in percent -> lines."""
 
-    state: Counter[int] = field(default_factory=Counter)
+    state: Counts = field(default_factory=Counts)
     """State usage in percent -> lines."""
 
     pressures: dict[tuple[bool, int, int], Pressure] = field(default_factory=dict)
@@ -69,7 +68,7 @@ class Cell(Record, frozen=False):
     max_context: float = 0.0
     """Most tokens per running request."""
 
-    contexts: Counter[int] = field(default_factory=Counter)
+    contexts: Counts = field(default_factory=Counts)
     """Bin of tokens per running request -> requests."""
 
     def add(self, other: Cell) -> None:
@@ -79,14 +78,14 @@ class Cell(Record, frozen=False):
         self.queued += other.queued
         self.slots += other.slots
         self.slot_running += other.slot_running
-        self.kv.update(other.kv)
-        self.state.update(other.state)
+        self.kv.add_all(other.kv)
+        self.state.add_all(other.state)
         for key, pressure in other.pressures.items():
             self.pressures.setdefault(key, Pressure()).add(pressure)
         self.tokens += other.tokens
         self.token_running += other.token_running
         self.max_context = max(self.max_context, other.max_context)
-        self.contexts.update(other.contexts)
+        self.contexts.add_all(other.contexts)
 
     def count(self, line: Line, weight: int = 1) -> None:
         """Count a line that stands for *weight* lines."""
@@ -96,9 +95,9 @@ class Cell(Record, frozen=False):
             self.slots += line.slots * weight
             self.slot_running += line.running * weight
         if line.kv_percent is not None:
-            self.kv[line.kv_percent] += weight
+            self.kv.add(line.kv_percent, weight)
         if line.state_percent is not None:
-            self.state[line.state_percent] += weight
+            self.state.add(line.state_percent, weight)
         if line.tokens is not None:
             self.add_tokens(line.tokens, line.running, weight)
         self.queued += line.queued * weight
@@ -111,7 +110,7 @@ class Cell(Record, frozen=False):
         self.tokens += tokens * weight
         self.token_running += running * weight
         self.max_context = max(self.max_context, context)
-        self.contexts[bin_of(round(context))] += running * weight
+        self.contexts.add(bin_of(round(context)), running * weight)
 
     def press(
         self,

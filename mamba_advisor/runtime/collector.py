@@ -252,10 +252,11 @@ class EvidenceCollector:
     def _worker(self, name: str) -> tuple[str, Worker]:
         """Return the worker *name*, or the one that all beyond the bound share."""
         found = self._workers.get(name)
+        if found is None and len(self._workers) >= MAX_WORKERS:
+            name = "other"
+            found = self._workers.get(name)
         if found is None:
-            if len(self._workers) >= MAX_WORKERS:
-                name = "other"
-            found = self._workers.setdefault(name, Worker())
+            found = self._workers[name] = Worker()
         return name, found
 
     def merge(self, other: EvidenceCollector) -> None:

@@ -11,7 +11,7 @@ MAX_PERCENT = 200
 """Usages above are cut to this; SGLang can print a little above 1.00."""
 
 MAX_TEXTS = 4096
-"""Distinct printed numbers of a column that are remembered with their values."""
+"""Distinct printed numbers that are remembered with their values at a time."""
 
 FACTS = (
     "running",
@@ -76,20 +76,27 @@ class _Converted(dict[bytes, "int | None"]):
     """Printed text -> number, each text converted once; empty is None."""
 
     def __init__(self, convert: Callable[[bytes], int]) -> None:
-        super().__init__({b"": None})
+        super().__init__()
         self._convert = convert
 
-    def __missing__(self, text: bytes) -> int:
-        number = self._convert(text)
-        if len(self) < MAX_TEXTS:
-            self[text] = number
+    def __missing__(self, text: bytes) -> int | None:
+        if len(self) >= MAX_TEXTS:
+            self.clear()
+        number = self[text] = self._convert(text) if text else None
         return number
+
+
+COUNTS = _Converted(int)
+"""Printed count -> its value, None for none."""
+
+PERCENTS = _Converted(lambda text: percent_of(float(text)))
+"""Printed usage -> percent, None for none."""
 
 
 class RowReader:
     """Turns rows of matched bytes of one shape into lines."""
 
-    __slots__ = ("_fields", "_places", "counts", "percents")
+    __slots__ = ("_fields", "_places")
 
     def __init__(self, fields: Sequence[str]) -> None:
         """Make a reader for rows whose places state *fields*, in this order."""
@@ -97,11 +104,6 @@ class RowReader:
         self._places = tuple(
             fields.index(name) if name in fields else None for name in FACTS
         )
-        self.counts = _Converted(int)
-        """Printed count -> its value, None for none."""
-
-        self.percents = _Converted(lambda text: percent_of(float(text)))
-        """Printed usage -> percent, None for none."""
 
     def numbers(self, rows: Sequence[Sequence[bytes]], fact: str) -> list[int]:
         """Return the count *fact* of each row, 0 where a row does not state it.
@@ -121,7 +123,7 @@ class RowReader:
             ValueError: A value is no number.
         """
         running, queued, kv, state, _, _ = self.columns(rows)
-        counts, percents = self.counts, self.percents
+        counts, percents = COUNTS, PERCENTS
         return (
             [counts[text] or 0 for text in running],
             [counts[text] or 0 for text in queued],

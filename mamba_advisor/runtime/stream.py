@@ -81,7 +81,7 @@ class Stream:
             reader = self._readers.get(fields)
             if reader is None:
                 reader = self._readers[fields] = RowReader(fields)
-            self._tally.count_columns(reader, reader.columns(rows), weight)
+            self._tally.count_columns(reader.columns(rows), weight)
             rows.clear()
 
     def merge(self, other: Stream) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from mamba_advisor.runtime.bins import bin_middle, bin_of, percentile
 from mamba_advisor.runtime.cell import FULL, NEARLY_FULL, Cell
-from mamba_advisor.runtime.lines import MAX_TEXTS, Line, RowReader
+from mamba_advisor.runtime.lines import COUNTS, MAX_TEXTS, PERCENTS, Line
 
 QUIET_SHARE = 0.25
 """Share of the typical number of running requests below which a line is left out.
@@ -48,7 +48,7 @@ class Tally:
             self._cells[bin_of(line.running), nearly_full].count(line, weight)
 
     def count_columns(
-        self, reader: RowReader, columns: Sequence[Sequence[bytes]], weight: int = 1
+        self, columns: Sequence[Sequence[bytes]], weight: int = 1
     ) -> None:
         """Count lines as a scan has matched them, each for *weight* lines.
 
@@ -59,13 +59,13 @@ class Tally:
             ValueError: A value is no number.
         """
         running, queued, kv, state, slots, resident = columns
-        percents, counts, known = reader.percents, reader.counts, self._found
+        percents, counts, known = PERCENTS, COUNTS, self._found
         for text, waiting, usage, state_usage, held, tokens in zip(
             running, queued, kv, state, slots, resident, strict=True
         ):
             found = known.get(text)
             if found is None:
-                found = self._find(reader, text)
+                found = self._find(text)
             requests, roomy, tight = found
             if not requests:
                 self.idle += weight
@@ -75,11 +75,11 @@ class Tally:
             if kv_percent is not None:
                 if kv_percent >= NEARLY_FULL:
                     cell, is_full = tight, kv_percent >= FULL
-                cell.kv[kv_percent] += weight
+                cell.kv.add(kv_percent, weight)
             cell.lines += weight
             cell.running += requests * weight
             if state_percent is not None:
-                cell.state[state_percent] += weight
+                cell.state.add(state_percent, weight)
             if held:
                 cell.slots += (counts[held] or 0) * weight
                 cell.slot_running += requests * weight
@@ -90,9 +90,9 @@ class Tally:
             if tokens:
                 cell.add_tokens(int(tokens), requests, weight)
 
-    def _find(self, reader: RowReader, running: bytes) -> tuple[int, Cell, Cell]:
+    def _find(self, running: bytes) -> tuple[int, Cell, Cell]:
         """Return the requests of a printed number, and the cells of such lines."""
-        requests = reader.counts[running] or 0
+        requests = COUNTS[running] or 0
         code = bin_of(requests)
         if len(self._found) >= MAX_TEXTS:
             self._found.clear()

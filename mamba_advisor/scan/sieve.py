@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from itertools import compress
+from itertools import compress, islice
 
 from mamba_advisor.batch import Batch, Kind, Row
 from mamba_advisor.facts import Rank, Reading
@@ -69,9 +69,10 @@ class Sieve:
         self._known: list[tuple[re.Pattern[bytes], Shape]] = []
         self._seen: dict[bytes, int] = {}
         self._heard: dict[tuple[str, int, int], dict[int, bytes]] = {}
-        self._spoken: set[tuple[str, bytes]] = set()
+        self._spoken: dict[str, set[bytes]] = {}
+        self._tags = 0
         self._dropped: dict[str, list[bytes]] = {}
-        self._decoding: set[tuple[str, bytes]] = set()
+        self._decoding: dict[str, set[bytes]] = {}
         self._brief: set[str] = set()
         self._sated: set[str] = set()
         self._compiled: dict[bytes, re.Pattern[bytes]] = {}
@@ -89,8 +90,7 @@ class Sieve:
         # Ranks alone are no hurry: lines of ranks that repeat others do no harm.
         self._is_stale |= self.note_rank(reading.speaker, reading.rank)
         if reading.event == "decode":
-            self._decoding.add((reading.speaker, reading.rank.text.encode()))
-            self._is_stale |= self._weigh(reading.speaker)
+            self._is_stale |= self._weigh(reading.speaker, {reading.rank.text.encode()})
         changed = False
         if len(self._shapes) < MAX_SHAPES:
             shape = self._shape_of(line, reading)
@@ -107,22 +107,27 @@ class Sieve:
         counts (`Worker.listens_to`), and the others are passed over.
         """
         tags = rank.text.encode()
-        if (speaker, tags) in self._spoken or len(self._spoken) >= MAX_TAGS:
+        if tags in self._spoken.get(speaker, ()) or self._tags >= MAX_TAGS:
             return False
-        self._spoken.add((speaker, tags))
+        self._spoken.setdefault(speaker, set()).add(tags)
+        self._tags += 1
         self._brief.discard(speaker)
         self._sated.discard(speaker)
         self.ranks[tags] = rank
         heard = self._heard.setdefault((speaker, rank.dp, rank.pp), {})
         heard.setdefault(rank.tp, tags)
-        repeating = [
+        before = self._dropped.setdefault(speaker, [])
+        if len(heard) == 1:
+            return False  # it repeats nobody
+        repeating = (
             tags
             for (who, _, _), ranks in self._heard.items()
+            if who == speaker and len(ranks) > 1
+            for lowest in (min(ranks),)
             for tp, tags in ranks.items()
-            if who == speaker and tags and tp > min(ranks)
-        ]
-        before = self._dropped.get(speaker, [])
-        self._dropped[speaker] = repeating[:MAX_DROPPED]
+            if tags and tp > lowest
+        )
+        self._dropped[speaker] = list(islice(repeating, MAX_DROPPED))
         return before != self._dropped[speaker]
 
     def disarm(self) -> bool:
@@ -144,6 +149,7 @@ class Sieve:
         self._disarm()
         self._heard.clear()
         self._spoken.clear()
+        self._tags = 0
         self._dropped.clear()
         self.ranks = {b"": Rank()}
         self._is_stale |= much
@@ -160,8 +166,7 @@ class Sieve:
         for kind in batch.kinds:
             if kind.event == "decode":
                 tags = set(compress(batch.printed_tags(), batch.column(kind.start)))
-                self._decoding.update((batch.speaker, tag) for tag in tags)
-        self._is_stale |= self._weigh(batch.speaker)
+                self._is_stale |= self._weigh(batch.speaker, tags)
 
     def note_sated(self, speaker: str) -> None:
         """Pass over prefill lines of *speaker*, but for sampled seconds."""
@@ -169,10 +174,18 @@ class Sieve:
             self._sated.add(speaker)
             self._is_stale = True
 
-    def _weigh(self, speaker: str) -> bool:
-        """Settle whether prefill lines of *speaker* may be read briefly."""
-        spoken = {pair for pair in self._spoken if pair[0] == speaker}
-        if speaker in self._brief or not spoken <= self._decoding:
+    def _weigh(self, speaker: str, tags: set[bytes]) -> bool:
+        """Note that ranks have printed decode lines.
+
+        Returns:
+            Whether prefill lines of *speaker* may be read briefly from now on.
+        """
+        spoken = self._spoken.get(speaker)
+        if spoken is None or speaker in self._brief:
+            return False
+        decoding = self._decoding.setdefault(speaker, set())
+        decoding |= tags & spoken
+        if len(decoding) < len(spoken):
             return False
         self._brief.add(speaker)
         return True
@@ -188,7 +201,7 @@ class Sieve:
             if shape.event == reading.event and known.fullmatch(line):
                 return shape
         skeleton = re.sub(rb"\d+", b"0", line)
-        if len(self._seen) >= MAX_KNOWN or len(self._known) >= MAX_KNOWN:
+        if len(self._seen) >= MAX_KNOWN:  # there are no more known ones than seen ones
             self._seen.clear()
             self._known.clear()
         seen = self._seen[skeleton] = self._seen.get(skeleton, 0) + 1

@@ -1,0 +1,109 @@
+"""What is remembered of a log has a bound, each of which some log would pass."""
+
+from __future__ import annotations
+
+import os
+
+from mamba_advisor.batch import ALL_PROMPTS
+from mamba_advisor.boot.ear import MAX_WORKERS, Ear
+from mamba_advisor.catalog import load_catalog
+from mamba_advisor.facts import Rank, Reading
+from mamba_advisor.intake import Gatherer
+from mamba_advisor.pipe.outlet import Outlet
+from mamba_advisor.reader import LineReader
+from mamba_advisor.scan.noise import ENOUGH
+from mamba_advisor.scan.scanner import Scanner
+from mamba_advisor.scan.shape import MAX_LINE, learn
+from mamba_advisor.scan.sieve import MAX_KNOWN, Sieve
+
+CATALOG = load_catalog(plugins=False)
+DECODE = (
+    b"[2026-03-07 04:31:24 TP0] Decode batch, #running-req: 8, #full token: 9000,"
+    b" full token usage: 0.10, mamba num: 40, mamba usage: 0.20, cuda graph: True,"
+    b" gen throughput (token/s): 512.55, #queue-req: 0"
+)
+
+
+def read(line: bytes) -> Reading | None:
+    """Return the reading of a line, as the scan asks for it."""
+    reader = LineReader(CATALOG)
+    found = [*reader.feed(1, line), *reader.finish()]
+    return found[0] if len(found) == 1 else None
+
+
+def sieve() -> Sieve:
+    """Return one that has learned nothing."""
+    return Sieve(CATALOG.exact, lambda: read)
+
+
+def test_batch_lines_that_all_differ() -> None:
+    """Wordings of batch lines are counted up to a bound, and learned beyond it."""
+    learning, reading = sieve(), read(DECODE)
+    assert reading is not None
+    for number in range(2 * MAX_KNOWN):
+        learning.note_batch(DECODE + b", odd" + b"!" * number, reading)
+
+    assert len(learning._seen) <= MAX_KNOWN
+    assert any(learning.note_batch(DECODE, reading) for _ in range(ENOUGH))
+
+
+def test_patterns_of_many_starts() -> None:
+    """Every start may have noise of its own: old patterns are made again."""
+    learning = sieve()
+    for number in range(MAX_KNOWN + 8):
+        letters = chr(97 + number // 26) + chr(97 + number % 26)
+        line = f"[2026-03-07 04:31:24] {letters} is noise of a start\n".encode()
+        for _ in range(ENOUGH):
+            learning.note_silent(line)
+        assert learning._noise.heads
+        learning.refresh()
+        learning.forget()
+
+    assert len(learning._compiled) <= MAX_KNOWN
+
+
+def test_long_batch_lines_are_not_learned() -> None:
+    """What a shape is made of is tried number by number: on short lines only."""
+    long = DECODE + b"." * MAX_LINE
+    for line, is_learned in ((DECODE, True), (long, False)):
+        reading = read(line)
+        assert reading is not None
+        assert is_learned == (learn(line, reading, read) is not None)
+
+
+def test_workers_without_end() -> None:
+    """Further workers are heard, and their prefill lines count as one worker's."""
+    ear = Ear()
+    heard = [
+        ear.counts("prefill", Rank(dp=dp), "2026-03-07 04:31:24")
+        for dp in range(MAX_WORKERS + 2 * ALL_PROMPTS)
+    ]
+
+    assert len(ear._speakers) <= MAX_WORKERS
+    assert len(ear._prompts) <= MAX_WORKERS + 1
+    assert MAX_WORKERS + ALL_PROMPTS == sum(heard)
+
+
+def test_speakers_without_end() -> None:
+    """Ever new pods before the lines: the state of the reader levels off."""
+    gatherer = Gatherer()
+    scanner = Scanner(CATALOG, gatherer)
+    for number in range(1000):
+        scanner.push(b"pod-%d  | %s\n" % (number, DECODE))
+    scanner.finish()
+
+    assert len(scanner.reader.trust._speakers) <= 257
+    assert len(gatherer._builder._open) <= 65
+
+
+def test_dead_output_is_replaced() -> None:
+    """What anybody prints later, as an interpreter's last flush, fails no more."""
+    source, sink = os.pipe()
+    os.close(source)
+    outlet = Outlet(sink)
+    outlet.put(b"lost", 0, 4)
+    outlet.close()
+
+    assert not outlet.alive
+    assert 4 == os.write(sink, b"late")
+    os.close(sink)
