@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mamba_advisor.advice.model import Advice
 from mamba_advisor.boot.model import Boot
+from mamba_advisor.record import replace
 from mamba_advisor.runtime.metrics import read_metrics
 from mamba_advisor.runtime.model import Evidence
 from mamba_advisor.runtime.server import boot_from_server, read_server_info

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from mamba_advisor.facts import Rank, Reading
+from mamba_advisor.record import replace
 
 MAX_EXCERPT = 300
 """Characters of a line that a reading keeps."""

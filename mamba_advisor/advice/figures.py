@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mamba_advisor.advice import drafts, stages
-from mamba_advisor.advice.budget import budget_of, probe_of
+from mamba_advisor.advice.budget import GIB, budget_of, probe_of
 from mamba_advisor.advice.constants import Hypothesis, Printed
 from mamba_advisor.advice.reserve import Printout
 from mamba_advisor.advice.rings import CACHE_LEN, printed_ring, ring_bytes_of
@@ -16,9 +16,6 @@ from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.forward import settled_slots
 from mamba_advisor.sizing.rules import Rules, settle
 from mamba_advisor.sizing.terms import Terms
-
-GIB = 1 << 30
-"""Bytes of what SGLang calls a GB."""
 
 
 class Figures(Record):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 
 from mamba_advisor.facts import Scalar
 from mamba_advisor.record import Record
@@ -85,4 +84,4 @@ class Overrides(Record):
             yield "disable_overlap_schedule", not self.overlap
 
     def __bool__(self) -> bool:
-        return any(getattr(self, field.name) is not None for field in fields(self))
+        return any(value is not None for _, value in self.items())

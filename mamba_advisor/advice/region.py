@@ -8,6 +8,7 @@ its outermost points are found by bisection along the four of them.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
@@ -106,10 +107,5 @@ def _first(ends: Ends, holds: Callable[[int], bool]) -> int:
         return low
     if low == high or not holds(high):
         return high + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+    inside = range(low + 1, high)
+    return inside.start + bisect_left(inside, True, key=holds)

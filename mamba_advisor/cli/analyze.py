@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ import click
 
 from mamba_advisor.cli.options import Command, advising
 from mamba_advisor.cli.show import CRASHED, crash, finish
+from mamba_advisor.record import replace
 
 if TYPE_CHECKING:
     from mamba_advisor.cli.call import Options

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 import click
@@ -74,7 +73,7 @@ def gather(given: Mapping[str, Any]) -> Options:
     """
     rest = dict(given)
     workload = _workload(rest)
-    names = [field.name for field in fields(Overrides) if field.name in rest]
+    names = [name for name, _ in Overrides().items() if name in rest]
     overrides = Overrides(**{name: rest.pop(name) for name in names})
     if overrides.ratio is not None and overrides.pin is not None:
         raise click.UsageError(

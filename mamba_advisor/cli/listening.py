@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from mamba_advisor.errors import InputError, MambaAdvisorError
 from mamba_advisor.intake import Gatherer, Intake
 from mamba_advisor.logfile import SAMPLE
 from mamba_advisor.pipe.listener import Moment
+from mamba_advisor.record import replace
 from mamba_advisor.runtime.watch import MIN_SAMPLES, VerdictWatch
 from mamba_advisor.scan.scanner import Scanner
 

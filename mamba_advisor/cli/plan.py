@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -140,11 +139,10 @@ def _plan_options(options: Options, given: dict[str, Any]) -> PlanOptions:
     draft, shared = rest.pop("draft"), options.overrides
     width = shared.dp_size or 1
     attention = rest.pop("enable_dp_attention")
-    known = {field.name: getattr(shared, field.name) for field in fields(shared)}
     return PlanOptions(
         **{
             name: value
-            for name, value in {**known, **rest}.items()
+            for name, value in {**dict(shared.items()), **rest}.items()
             if value is not None
         },
         draft_config=None if draft is None else read_config(draft).config,

@@ -6,13 +6,13 @@ import os
 import select
 import signal
 import time
-from dataclasses import replace
 
 from mamba_advisor.errors import MambaAdvisorError
 from mamba_advisor.pipe.listener import Listener, Moment, RelayResult
 from mamba_advisor.pipe.outlet import Outlet, hold, widen
 from mamba_advisor.pipe.signals import Signals
 from mamba_advisor.pipe.voice import Voice
+from mamba_advisor.record import replace
 
 BLOCK = 1024 << 10
 """Bytes of the one buffer that all input goes through."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mamba_advisor.advice.model import Advice
+from mamba_advisor.record import replace
 from mamba_advisor.report import words
 from mamba_advisor.report.section import Drawing, Grid, Pairs, Section
 from mamba_advisor.report.sections.answer import answer, basis, short_basis

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from mamba_advisor.batch import SAMPLED, seconds_at
 from mamba_advisor.facts import Reading, Value
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 
 WANTED: Mapping[str, tuple[str, ...]] = {
     "decode": (

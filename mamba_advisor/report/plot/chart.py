@@ -7,10 +7,9 @@ off it, are made of the same numbers as the curves.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeAlias
 
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 from mamba_advisor.report.plot.scale import Axis
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from mamba_advisor.advice.model import Advice
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, replace
 from mamba_advisor.report import words
 from mamba_advisor.report.page import DETAILED_BOOTS
 from mamba_advisor.report.plot.balance import balance
