@@ -25,7 +25,6 @@ from mamba_advisor.measured import Measured
 from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.releases import since
-from mamba_advisor.sizing.terms import decided_by
 
 OUTCOMES: dict[int, Literal["exact", "consistent", "differs"]] = {
     EXACT: "exact",
@@ -325,11 +324,3 @@ def _without_figures(
         why_unchecked="the log does not hold both pool lines with their sizes",
         split_known=settled.states("mamba_full_memory_ratio"),
     )
-
-
-def ratio_decides(calibration: Calibration) -> bool:
-    """Return whether the ratio decided K in the boot as it was."""
-    booted = calibration.booted
-    if booted is None or not calibration.split_known:
-        return False
-    return decided_by(calibration.version, booted) == "ratio"
