@@ -5,6 +5,7 @@ import os
 import sys
 
 from mamba_advisor.patience import hold_signals
+from mamba_advisor.postponed import postpone
 
 YOUNG = 50_000
 """New objects between two looks for garbage: start-up makes 30,000, and no garbage."""
@@ -14,6 +15,7 @@ def main() -> None:
     """Run the command line; signals wait until it knows what to do with them."""
     hold_signals()
     gc.set_threshold(YOUNG, 20, 50)
+    postpone("inspect")
     from mamba_advisor.cli import main as program
 
     try:

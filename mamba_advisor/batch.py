@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from operator import itemgetter
 
 from mamba_advisor.facts import Rank
-from mamba_advisor.record import Record, replace
+from mamba_advisor.record import Record, field, replace
 
 Row = tuple[bytes, ...]
 """Printed values of one line; empty where the line states none."""

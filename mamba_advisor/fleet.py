@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mamba_advisor.advice.model import Advice, Drawn, Workload
@@ -21,7 +20,7 @@ from mamba_advisor.errors import (
     NotHybridError,
     TooLittleError,
 )
-from mamba_advisor.record import Record, replace
+from mamba_advisor.record import Record, field, replace
 
 if TYPE_CHECKING:
     from mamba_advisor.boot.model import Boot

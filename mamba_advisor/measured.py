@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from decimal import Decimal
-
 from mamba_advisor.record import Record
 
 UNITS = {
@@ -52,19 +49,19 @@ class Measured(Record):
             number never gets a negative lower end.
 
         Raises:
-            decimal.InvalidOperation: *text* is not a number.
+            ValueError: *text* is no plain decimal number.
             KeyError: *unit* is unknown.
         """
-        number = Decimal(text)
-        exponent = number.as_tuple().exponent
-        assert isinstance(exponent, int)
-        half = Decimal(5).scaleb(exponent - 1) if exponent < 0 else Decimal(0)
+        whole, _, fraction = text.partition(".")
+        # In units of half a last digit: 6.46 is 1292 of 1/200.
+        halves, unit_share = 2 * int(whole + fraction), 2 * 10 ** len(fraction)
+        half = 1 if fraction else 0
         scale = UNITS[unit]
-        low = math.floor((number - half) * scale)
+        low = (halves - half) * scale // unit_share
         return cls(
-            round(number * scale),
-            low if number < 0 else max(0, low),
-            math.ceil((number + half) * scale),
+            _rounded(halves * scale, unit_share),
+            low if halves < 0 else max(0, low),
+            -(-(halves + half) * scale // unit_share),
             lines,
         )
 
@@ -114,6 +111,12 @@ class Measured(Record):
             -(-self.high // divisor),
             self.lines,
         )
+
+
+def _rounded(value: int, divisor: int) -> int:
+    """Return value ÷ divisor, rounded to the nearest integer, a half to the even."""
+    whole, rest = divmod(value, divisor)
+    return whole + (2 * rest > divisor or (2 * rest == divisor and whole % 2))
 
 
 def merge_lines(*groups: tuple[int, ...]) -> tuple[int, ...]:

@@ -8,15 +8,16 @@ checkers, and ``fields``, ``replace`` and ``asdict`` of the standard library tak
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, Field, FrozenInstanceError, field
-from inspect import get_annotations
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 if TYPE_CHECKING:
-    from dataclasses import replace
+    from dataclasses import Field, field, replace
 else:
+
+    def field(*, default_factory: Callable[[], Any]) -> Any:
+        """Declare a field whose default is made anew for every instance."""
+        return _Factory(default_factory)
 
     def replace(record: Record, /, **changes: Any) -> Record:
         """Return *record* with *changes*, as the standard library's does, but faster.
@@ -27,10 +28,23 @@ else:
         return type(record)(**{**vars(record), **changes})
 
 
-__all__ = ["Record", "replace"]
+__all__ = ["Record", "field", "replace"]
 
 COMPILED = 128
 """Instances of a class from which on its constructor is worth compiling."""
+
+
+_MISSING: Any = object()
+"""In place of a value that was not given."""
+
+
+class _Factory:
+    """What `field` declares."""
+
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
 
 
 class _Shape:
@@ -43,18 +57,18 @@ class _Shape:
         self.checks = hasattr(cls, "__post_init__")
         self.defaults: dict[str, Any] = {}
         self.factories: dict[str, Callable[[], Any]] = {}
-        notes = vars(cls).get("__annotations__") or get_annotations(cls)
+        notes = cls.__annotations__  # its own only, from Python 3.10 on
         self.names = [
             name for name, note in notes.items() if "ClassVar[" not in str(note)
         ]
         self.known = frozenset(self.names)
         for name in self.names:
-            default = vars(cls).get(name, MISSING)
-            if isinstance(default, Field):
-                if default.default_factory is MISSING or not default.init:
-                    raise TypeError(f"{name}: only default_factory is supported")
-                self.factories[name] = default.default_factory
-            elif default is not MISSING:
+            default = vars(cls).get(name, _MISSING)
+            if isinstance(default, _Factory):
+                self.factories[name] = default.make
+            elif hasattr(default, "default_factory"):
+                raise TypeError(f"{name}: takes the field function of this module")
+            elif default is not _MISSING:
                 self.defaults[name] = default
 
     def values(self, record: Record) -> tuple[Any, ...]:
@@ -63,7 +77,7 @@ class _Shape:
 
     def constructor(self) -> Callable[..., None]:
         """Return the compiled ``__init__``."""
-        known: dict[str, Any] = {"_missing": MISSING}
+        known: dict[str, Any] = {"_missing": _MISSING}
         parameters, lines = ["self"], ["    _put = self.__dict__"]
         for name in self.names:
             parameter, value = name, name
@@ -100,9 +114,12 @@ class _Fields:
 
     def __get__(self, _: object, cls: type) -> Any:
         """Let the standard library look at the fields of *cls*, once."""
+        import dataclasses
+
         if cls is Record:
             raise AttributeError("__dataclass_fields__")
-        _shape(cls)  # the library takes the factories off the class
+        for name, make in _shape(cls).factories.items():
+            setattr(cls, name, dataclasses.field(default_factory=make))
         cls.__doc__ = cls.__doc__ or cls.__name__  # it would compose one, at a cost
         dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
         return vars(cls)["__dataclass_fields__"]
@@ -170,7 +187,14 @@ class Record:
     if not TYPE_CHECKING:
 
         def __setattr__(self, name: str, value: Any) -> None:
-            raise FrozenInstanceError(f"cannot assign to field {name!r}")
+            raise _frozen(f"cannot assign to field {name!r}")
 
         def __delattr__(self, name: str) -> None:
-            raise FrozenInstanceError(f"cannot delete field {name!r}")
+            raise _frozen(f"cannot delete field {name!r}")
+
+
+def _frozen(message: str) -> AttributeError:
+    """Return the standard library's error; nobody else pays for its import."""
+    from dataclasses import FrozenInstanceError
+
+    return FrozenInstanceError(message)

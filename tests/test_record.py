@@ -5,12 +5,11 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
-from dataclasses import field
 from typing import Any, ClassVar
 
 import pytest
 
-from mamba_advisor.record import COMPILED, Record, replace
+from mamba_advisor.record import COMPILED, Record, field, replace
 
 
 class Cheap(Record):
@@ -36,7 +35,7 @@ class Costly:
     first: int
     second: str = "two"
     third: tuple[int, ...] = ()
-    fourth: dict[str, int] = field(default_factory=dict)
+    fourth: dict[str, int] = dataclasses.field(default_factory=dict)
 
 
 class Hashable(Record):
@@ -232,11 +231,13 @@ class Asked(Record):
 
 def test_unsupported_field() -> None:
     """Of `field` only a factory is understood; the rest is refused, not ignored."""
+    with pytest.raises(TypeError, match="default"):
+        field(default=1, init=False)
 
     class Odd(Record):
-        """A record with a field that does not take part in its constructor."""
+        """A record with a field of the standard library's."""
 
-        first: int = field(default=1, init=False)
+        first: int = dataclasses.field(default=1, init=False)
 
     with pytest.raises(TypeError, match="first"):
         Odd()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from typing import Literal
 
 from mamba_advisor.advice import drafts, reserve
@@ -15,6 +14,7 @@ from mamba_advisor.advice.reserve import Printout
 from mamba_advisor.advice.settle import Settled, settle
 from mamba_advisor.advice.trial import CONSISTENT, EXACT, Trial, trials
 from mamba_advisor.advice.whatif import (
+    Share,
     apply,
     kv_element_bytes,
     state_element_bytes,
@@ -73,7 +73,7 @@ class Calibration(Record):
     split_known: bool
     """The log says, or the model confirms, what decided K."""
 
-    conv_share: Fraction | None = None
+    conv_share: Share | None = None
     """Convolution bytes of a slot ÷ all of its bytes; None when unknown."""
 
     state_element: int | None = None
@@ -257,7 +257,7 @@ def _with_figures(
         outcome=OUTCOMES.get(best.score, "differs") if checked else None,
         why_unchecked="" if checked else _why_unchecked(evidence, split_known),
         split_known=split_known,
-        conv_share=Fraction(best.best.conv, max(1, best.best.slot)),
+        conv_share=Share(best.best.conv, max(1, best.best.slot)),
         state_element=state_element_bytes(evidence, best),
         kv_element=kv_element_bytes(evidence),
     )

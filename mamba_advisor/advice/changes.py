@@ -164,7 +164,7 @@ def replay_drafts(situation: Situation, problem: SizingProblem) -> SizingProblem
     share = situation.calibration.conv_share
     if share is None or not situation.calibration.exact:
         return None
-    conv = int(problem.slot_bytes * share)
+    conv = share.of(problem.slot_bytes)
     length = situation.calibration.settled.value("linear_replayssm_cache_len")
     ring = ring_bytes_of(
         situation.version,

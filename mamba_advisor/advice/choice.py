@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from mamba_advisor.advice.model import Prediction
 from mamba_advisor.advice.predict import Case
 from mamba_advisor.advice.situation import Situation
@@ -152,8 +150,13 @@ def ratio_flags(ratio: float | None) -> tuple[str, ...]:
     """Return the launch arguments that set *ratio*."""
     if ratio is None:
         return ()
-    # A flag is pasted into scripts: no exponent, whatever the size.
-    return ("--mamba-full-memory-ratio", f"{Decimal(repr(ratio)):f}")
+    text = repr(ratio)
+    if "e" in text:
+        # A flag is pasted into scripts: no exponent, whatever the size.
+        from decimal import Decimal
+
+        text = f"{Decimal(text):f}"
+    return ("--mamba-full-memory-ratio", text)
 
 
 def pin_flags(pin: int | None) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from mamba_advisor.advice import sweep as sweeping
@@ -296,8 +295,8 @@ def _planned_state(calibration: Calibration) -> StatePoolAdvice | None:
     slots, slot = calibration.printout.slots, calibration.slot
     if calibration.boot.outcome is not None or slots is None or slot is None:
         return None
-    share = calibration.conv_share or Fraction(0)
-    conv = Measured.exact(int(slot.value * share) * (slots + 1))
+    share = calibration.conv_share
+    conv = Measured.exact(share.of(slot.value) * (slots + 1) if share else 0)
     whole = slot * (slots + 1)
     return StatePoolAdvice(
         slots=slots,

@@ -14,7 +14,7 @@ from mamba_advisor.errors import MambaAdvisorError
 from mamba_advisor.modelconfig import Launch, ModelBytes, measure
 from mamba_advisor.modelconfig.elements import STATE_BYTES
 from mamba_advisor.modelconfig.published import published_models
-from mamba_advisor.plan.match import WIDTHS, launch_of, match_geometry
+from mamba_advisor.plan.launch import WIDTHS, launch_of
 from mamba_advisor.record import Record, replace
 
 
@@ -37,6 +37,8 @@ def of_config(
         ConfigError: A field is missing or unusable.
         NotHybridError: The config is not one of a hybrid.
     """
+    from mamba_advisor.plan.match import match_geometry
+
     match = match_geometry(config, _with_options(boot, overrides))
     if match.contradiction is not None:
         note = Note(

@@ -7,14 +7,13 @@ and colours, and compute nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import IntEnum
 from typing import Any, Literal
 
 from mamba_advisor.boot.model import Boot
 from mamba_advisor.facts import Scalar
 from mamba_advisor.measured import Measured
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, field
 
 Drawn = Literal["none", "balance", "all"]
 Binding = Literal["state", "kv", "kv_floor", "request", "heuristic"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from mamba_advisor.advice.calibration import Calibration
 from mamba_advisor.advice.choice import pin_flags, ratio_flags
 from mamba_advisor.advice.constants import Printed
@@ -23,7 +21,7 @@ from mamba_advisor.advice.predict import Case, prediction_of
 from mamba_advisor.advice.reserve import Printout
 from mamba_advisor.advice.settle import Settled
 from mamba_advisor.advice.situation import Situation, situation_of
-from mamba_advisor.advice.whatif import STATE_ELEMENT_BYTES
+from mamba_advisor.advice.whatif import STATE_ELEMENT_BYTES, Share
 from mamba_advisor.boot.model import Note
 from mamba_advisor.measured import Measured, format_range
 from mamba_advisor.plan.change import Answer, Attempt
@@ -194,9 +192,7 @@ def calibration_of(plan: Plan) -> Calibration:
         outcome=None,
         why_unchecked="nothing was booted yet",
         split_known=True,
-        conv_share=Fraction(
-            model.conv_bytes_per_slot, max(1, model.state_bytes_per_slot)
-        ),
+        conv_share=Share(model.conv_bytes_per_slot, max(1, model.state_bytes_per_slot)),
         state_element=STATE_ELEMENT_BYTES.get(model.ssm_dtype),
         kv_element={"bfloat16": 2, "float16": 2}.get(model.kv_dtype),
     )

@@ -7,13 +7,16 @@ the stage with most of them.  The token count is the smallest of all stages.
 
 from __future__ import annotations
 
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from mamba_advisor.advice.constants import slot_bytes, token_bytes
 from mamba_advisor.boot.model import Boot, RankBoot
 from mamba_advisor.boot.shape import stages as stage_count
 from mamba_advisor.record import Record
 from mamba_advisor.sizing.releases import since
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 MOST_LAYERS = 512
 """Stage shares are fractions of whole layers, with no larger denominator."""
@@ -22,10 +25,10 @@ MOST_LAYERS = 512
 class Shares(Record):
     """Factors from what the binding rank stores to what is paid for."""
 
-    slot_factor: Fraction
+    slot_factor: Fraction | int
     """Charged state bytes of a slot ÷ stored on the binding rank."""
 
-    cell_factors: tuple[Fraction, ...]
+    cell_factors: tuple[Fraction | int, ...]
     """Token bytes of each stage ÷ those of the binding rank."""
 
     def slot(self, stored: int) -> int:
@@ -37,7 +40,7 @@ class Shares(Record):
         return tuple(int(cell * factor) for factor in self.cell_factors)
 
 
-SINGLE = Shares(Fraction(1), (Fraction(1),))
+SINGLE = Shares(1, (1,))
 """No pipeline stages."""
 
 
@@ -59,24 +62,27 @@ def shares_of(boot: Boot, rank: RankBoot, version: str) -> Shares:
     own_slot, own_token = slot_bytes(rank.state_pool), token_bytes(rank.kv_pool, 1)
     if own_slot is None or own_token is None:
         return SINGLE
-    states, cells = [], []
+    states: list[Fraction | int] = []
+    cells: list[Fraction | int] = []
     for _, other in sorted(seen.items()):
         slot, token = slot_bytes(other.state_pool), token_bytes(other.kv_pool, 1)
-        states.append(_fraction(slot.value, own_slot.value) if slot else Fraction(1))
-        cells.append(_fraction(token.value, own_token.value) if token else Fraction(1))
-    states += [Fraction(1)] * (count - len(states))
-    cells += [Fraction(1)] * (count - len(cells))
+        states.append(_fraction(slot.value, own_slot.value) if slot else 1)
+        cells.append(_fraction(token.value, own_token.value) if token else 1)
+    states += [1] * (count - len(states))
+    cells += [1] * (count - len(cells))
     if not since(version, "0.5.10"):
-        return Shares(Fraction(1), tuple(cells))
+        return Shares(1, tuple(cells))
     if not since(version, "0.5.17"):
-        return Shares(sum(states, Fraction(0)), tuple(cells))
+        return Shares(sum(states), tuple(cells))
     return Shares(max(states), tuple(cells))
 
 
-def _fraction(value: int, own: int) -> Fraction:
+def _fraction(value: int, own: int) -> Fraction | int:
     """Return value ÷ own as the simplest fraction within what two decimals allow."""
+    from fractions import Fraction
+
     if own == 0:
-        return Fraction(1)
+        return 1
     exact = Fraction(value, own)
     for most in (1, 2, 4, 8, 16, 32, 64, 128, MOST_LAYERS):
         near = exact.limit_denominator(most)

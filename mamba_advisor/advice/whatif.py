@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from mamba_advisor.advice.figures import Evidence
 from mamba_advisor.advice.lattice import ELEMENT_BYTES
 from mamba_advisor.advice.options import Overrides
 from mamba_advisor.advice.trial import Trial
 from mamba_advisor.measured import Measured
-from mamba_advisor.record import replace
+from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing import SizingProblem
 
 STATE_ELEMENT_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -20,6 +18,17 @@ DEFAULT_STATE_BYTES = 4
 
 GIB = 1 << 30
 """Bytes of what SGLang calls a GB."""
+
+
+class Share(Record):
+    """A part of something, in integers."""
+
+    part: int
+    whole: int
+
+    def of(self, size: int) -> int:
+        """Return that part of *size*, rounded down."""
+        return size * self.part // self.whole
 
 
 def apply(
@@ -57,7 +66,7 @@ def apply(
     figures = trial.best
     if given.mamba_ssm_dtype:
         now = state_element_bytes(evidence, trial) or DEFAULT_STATE_BYTES
-        share = Fraction(figures.conv, max(1, figures.slot))
+        share = Share(figures.conv, max(1, figures.slot))
         planned = with_state_dtype(planned, share, given.mamba_ssm_dtype, now)
     if given.kv_cache_dtype:
         now_kv = kv_element_bytes(evidence)
@@ -96,7 +105,7 @@ def with_fraction(
 
 
 def with_state_dtype(
-    problem: SizingProblem, conv_share: Fraction, dtype: str, element_bytes: int
+    problem: SizingProblem, conv_share: Share, dtype: str, element_bytes: int
 ) -> SizingProblem:
     """Return *problem* with the recurrent state held as *dtype*.
 
@@ -110,7 +119,7 @@ def with_state_dtype(
     wanted = STATE_ELEMENT_BYTES.get(dtype)
     if wanted is None or wanted == element_bytes:
         return problem
-    conv = int(problem.slot_bytes * conv_share)
+    conv = conv_share.of(problem.slot_bytes)
     recurrent = problem.slot_bytes - conv
     changed = conv + recurrent * wanted // element_bytes
     return replace(problem, slot_bytes=max(1, changed))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 
 from mamba_advisor.boot.contradictions import contradictions
@@ -96,6 +95,8 @@ def _trusted(start: StartDraft) -> list[Reading]:
 
 
 def _clone(start: StartDraft) -> StartDraft:
+    import copy
+
     collector, start.collector = start.collector, None
     try:
         clone = copy.deepcopy(start)

@@ -6,12 +6,11 @@ Everything here was read, or is null.  Nothing is computed from two figures.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Literal
 
 from mamba_advisor.facts import Rank, Scalar
 from mamba_advisor.measured import Measured
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, field
 from mamba_advisor.runtime.model import Evidence
 
 Outcome = Literal["ready", "failed", "incomplete"]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from mamba_advisor.boot.model import KvPool, RankBoot, StatePool
 from mamba_advisor.boot.phase import Phase
 from mamba_advisor.boot.pools import read_state
 from mamba_advisor.facts import Rank, Reading
 from mamba_advisor.measured import Measured
-from mamba_advisor.record import Record, replace
+from mamba_advisor.record import Record, field, replace
 
 
 class RankDraft(Record, frozen=False):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import field
 from typing import Protocol
 
 from mamba_advisor.batch import Batch
@@ -19,7 +18,7 @@ from mamba_advisor.boot.releases import Dating
 from mamba_advisor.boot.tags import MAX_RANKS, expand
 from mamba_advisor.facts import Rank, Reading, Scalar
 from mamba_advisor.measured import Measured
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, field
 from mamba_advisor.runtime.model import Evidence
 
 MAX_NOTICES = 200

@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from mamba_advisor import __version__
-from mamba_advisor.cli.options import advising, write_options
+from mamba_advisor.cli.options import Command, leaving
 from mamba_advisor.cli.terminal import width
 from mamba_advisor.errors import InputError, MambaAdvisorError
 from mamba_advisor.patience import obey_signals
@@ -28,6 +28,9 @@ COMMANDS = {
 }
 """Command, and module of `cli` -> its line in the help."""
 
+BARE = "mamba_advisor.bare"
+"""Whether a call begins with a command, in the context."""
+
 HELP_WIDTH = 100
 """Columns that a help text uses at most."""
 
@@ -38,7 +41,7 @@ PIPE_CLOSED = 141
 """Exit status when the reader of stdout has gone: 128 + SIGPIPE."""
 
 
-class Program(click.Group):
+class Program(click.Group, Command):
     """The group: loads a command when it is called, and reports errors in a line."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
@@ -71,6 +74,15 @@ class Program(click.Group):
         except click.UsageError as error:
             raise _in_one_line(error) from None
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; what begins with a command holds none of the filter's options."""
+        ctx.meta[BARE] = bool(args) and args[0] in COMMANDS
+        return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters of the filter; none where a command comes first."""
+        return [] if ctx.meta.get(BARE) else Command.get_params(self, ctx)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of the help."""
         return list(COMMANDS)
@@ -86,7 +98,10 @@ class Program(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command, or say what was probably meant."""
+        """Return the command, or say what was probably meant.
+
+        Options that stand before it count as its own.
+        """
         word = args[0]
         if word not in COMMANDS and not word.startswith("-"):
             import difflib
@@ -97,7 +112,9 @@ class Program(click.Group):
             elif os.path.exists(word):
                 hint = f" To read a log: {ctx.command_path} analyze {word}"
             raise click.UsageError(f"No such command {word!r}.{hint}", ctx)
-        return super().resolve_command(ctx, args)
+        found = super().resolve_command(ctx, args)
+        _hand_down(ctx, *found[:2])
+        return found
 
     def format_options(
         self, ctx: click.Context, formatter: click.HelpFormatter
@@ -105,7 +122,7 @@ class Program(click.Group):
         """Write the commands, then the options of the filter."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
-        write_options(self, ctx, formatter)
+        Command.format_options(self, ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run; show every error as one line on stderr, with its exit status."""
@@ -168,15 +185,39 @@ def _leave(ctx: click.Context, message: str, status: int) -> NoReturn:
     ctx.exit(status)
 
 
+def _hand_down(
+    ctx: click.Context, name: str | None, command: click.Command | None
+) -> None:
+    """Let the options given before *command* count as its own."""
+    given = {
+        option: value
+        for option, value in ctx.params.items()
+        if ctx.get_parameter_source(option) is ParameterSource.COMMANDLINE
+    }
+    if not given or name is None or command is None:
+        return
+    takes = {parameter.name for parameter in command.get_params(ctx)}
+    if stray := [option.replace("_", "-") for option in given if option not in takes]:
+        raise click.UsageError(f"{name} takes no --{stray[0]}.", ctx)
+    ctx.default_map = {name: given}
+
+
+VERSION = leaving(
+    "--version",
+    text="Show the version and exit.",
+    say=lambda ctx: f"{ctx.find_root().info_name} {__version__}",
+)
+
+
 @click.command(
     "mamba-advisor",
     cls=Program,
+    evidence=("config", "metrics", "follow"),
+    params=[VERSION],
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="In a pipe, every byte goes on to stdout, and the advice to stderr.",
 )
-@click.version_option(__version__, "--version", message="%(prog)s %(version)s")
-@advising("config", "metrics", "follow")
 @click.pass_context
 def main(ctx: click.Context, options: Options) -> None:
     """Say how to split GPU memory between SGLang's state pool and its KV pool.
@@ -190,7 +231,6 @@ def main(ctx: click.Context, options: Options) -> None:
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     if ctx.invoked_subcommand is not None:
         obey_signals()  # the filter does so when it can pass on what it is sent
-        _hand_down(ctx)
         return
     if sys.stdin is None or sys.stdin.isatty():
         click.echo(ctx.get_help())
@@ -198,18 +238,3 @@ def main(ctx: click.Context, options: Options) -> None:
     from mamba_advisor.cli.filter import run
 
     run(ctx, options)
-
-
-def _hand_down(ctx: click.Context) -> None:
-    """Let options that stand before a command count as the command's own."""
-    name = ctx.invoked_subcommand or ""
-    command = main.get_command(ctx, name)
-    takes = {parameter.name for parameter in command.params} if command else set()
-    given = {
-        option: value
-        for option, value in ctx.params.items()
-        if ctx.get_parameter_source(option) is ParameterSource.COMMANDLINE
-    }
-    if stray := [option.replace("_", "-") for option in given if option not in takes]:
-        raise click.UsageError(f"{name} takes no --{stray[0]}.", ctx)
-    ctx.default_map = {name: given}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mamba_advisor.cli.options import Command, advising
+from mamba_advisor.cli.options import Command, Option
 from mamba_advisor.cli.show import CRASHED, crash, finish
 from mamba_advisor.record import replace
 
@@ -26,14 +26,16 @@ PROGRESS_FROM = 20
 """Logs from which on a terminal shows how far the reading is."""
 
 
-@click.command("analyze", cls=Command)
+@click.command(
+    "analyze", cls=Command, evidence=("config", "metrics", "server", "follow")
+)
 @click.argument("logs", nargs=-1, metavar="LOG...")
 @click.option(
     "--cluster",
+    cls=Option,
     metavar="ADDRESS",
     help="Dask scheduler whose workers read the logs (extra: fleet).",
 )
-@advising("config", "metrics", "server", "follow")
 @click.pass_context
 def command(
     ctx: click.Context, options: Options, logs: tuple[str, ...], cluster: str | None

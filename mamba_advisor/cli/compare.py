@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mamba_advisor.cli.options import Command, advising
+from mamba_advisor.cli.options import Command
 from mamba_advisor.cli.show import comparison_page, first_status, judge, put, save_plot
 
 if TYPE_CHECKING:
     from mamba_advisor.cli.call import Options
 
 
-@click.command("compare", cls=Command)
+@click.command("compare", cls=Command, evidence=("config",))
 @click.argument("before", metavar="BEFORE")
 @click.argument("after", metavar="AFTER")
-@advising("config")
 @click.pass_context
 def command(ctx: click.Context, options: Options, before: str, after: str) -> None:
     """Set two logs side by side and judge the change.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,67 +14,98 @@ class Option(click.Option):
     """An option that ``--help`` lists under a headline of its own."""
 
     def __init__(
-        self, declarations: Sequence[str], *, section: str, **settings: Any
+        self,
+        declarations: Sequence[str],
+        *,
+        section: str = "Options",
+        **settings: Any,
     ) -> None:
+        # Given to click it would be cleaned, for which `inspect` would be loaded.
+        text = settings.pop("help")
         super().__init__(declarations, **settings)
+        self.help = text
         self.section = section
 
 
+def leaving(*names: str, text: str, say: Callable[[click.Context], str]) -> Option:
+    """Return an option at which the program says something and leaves.
+
+    click's own look for a translation of their help, even where it is not shown.
+    """
+
+    def leave(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            click.echo(say(ctx), color=ctx.color)
+            ctx.exit()
+
+    return Option(
+        names,
+        help=text,
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=leave,
+    )
+
+
+HELP = leaving(
+    "-h", "--help", text="Show this message and exit.", say=click.Context.get_help
+)
+
+
 class Command(click.Command):
-    """A command whose ``--help`` lists its options under headlines."""
+    """A command that takes the shared options, as one argument ``options``.
+
+    Args:
+        evidence: Which options of `EVIDENCE` it takes, by name.
+    """
+
+    def __init__(
+        self, *args: Any, evidence: Sequence[str] = (), **settings: Any
+    ) -> None:
+        super().__init__(*args, **settings)
+        self._evidence = evidence
+        self._shared: list[Option] = []
+
+    def shared(self) -> list[Option]:
+        """Return the shared options that it takes; made when they are asked for."""
+        if not self._shared:
+            self._shared = [
+                Option(names, section=section, **settings)
+                for section, declared in SECTIONS.items()
+                for names, settings in declared
+                if declared is not EVIDENCE or names[0].lstrip("-") in self._evidence
+            ]
+        return self._shared
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:
+        """Return ``--help``."""
+        return HELP
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the command's own parameters, ``--help`` and the shared options."""
+        return [*self.params, HELP, *self.shared()]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it, with the shared options as one argument; None if it took none."""
+        from mamba_advisor.cli.call import gather
+
+        shared = {option.name for option in self.shared()}
+        own = {name: ctx.params[name] for name in ctx.params if name not in shared}
+        given = {name: ctx.params[name] for name in ctx.params if name in shared}
+        ctx.params = {**own, "options": gather(given) if given else None}
+        return super().invoke(ctx)
 
     def format_options(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
-        """Write the options, a section each; the command's own ones first."""
-        write_options(self, ctx, formatter)
-
-
-def write_options(
-    command: click.Command, ctx: click.Context, formatter: click.HelpFormatter
-) -> None:
-    """Write the options of *command* by headline."""
-    sections: dict[str, list[tuple[str, str]]] = {"Options": []}
-    for parameter in command.get_params(ctx):
-        record = parameter.get_help_record(ctx)
-        if record and isinstance(parameter, click.Option):
-            section = getattr(parameter, "section", "Options")
-            sections.setdefault(section, []).append(record)
-    for title, records in sections.items():
-        if records:
-            with formatter.section(title):
-                formatter.write_dl(records)
-
-
-def advising(
-    *evidence: str,
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the shared options, as one argument ``options``.
-
-    Args:
-        evidence: Which options of `EVIDENCE` the command takes, by name.
-    """
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        shared = [
-            Option(names, section=section, **settings)
-            for section, declared in SECTIONS.items()
-            for names, settings in declared
-            if declared is not EVIDENCE or names[0].lstrip("-") in evidence
-        ]
-        own = {option.name for option in shared}
-
-        @functools.wraps(command)
-        def wrapper(**given: Any) -> None:
-            from mamba_advisor.cli.call import gather
-
-            mine = {name: given.pop(name) for name in list(given) if name in own}
-            command(options=gather(mine), **given)
-
-        wrapper.__click_params__ = [  # type: ignore[attr-defined]  # click's own place
-            *reversed(shared),
-            *getattr(command, "__click_params__", []),
-        ]
-        return wrapper
-
-    return decorate
+        """Write the options by headline; the command's own ones first."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record and isinstance(parameter, Option):
+                sections.setdefault(parameter.section, []).append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)

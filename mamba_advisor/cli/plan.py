@@ -9,7 +9,7 @@ import click
 
 from mamba_advisor.cli import values
 from mamba_advisor.cli.declared import Declared, count, declare, tokens
-from mamba_advisor.cli.options import Command, Option, advising
+from mamba_advisor.cli.options import Command, Option
 from mamba_advisor.cli.show import finish
 from mamba_advisor.errors import FAILED_BOOT, TooLittleError
 
@@ -89,7 +89,6 @@ def _planning(command: Callable[..., None]) -> Callable[..., None]:
 @click.command("plan", cls=Command)
 @click.argument("config", metavar="CONFIG.json", required=False)
 @_planning
-@advising()
 @click.pass_context
 def command(
     ctx: click.Context, /, options: Options, config: str | None, **given: Any

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import ClassVar, Protocol
 
 from mamba_advisor.errors import ConfigError, InputError
@@ -251,6 +250,8 @@ class SlidingGqa(Record):
         """
         ratio = launch.swa_full_tokens_ratio
         ratio = self.default_ratio if ratio is None else ratio
+        from fractions import Fraction
+
         if not (math.isfinite(ratio) and 0 < ratio <= 1):
             raise InputError(f"swa_full_tokens_ratio is {ratio}, not above 0 and ≤ 1")
         sliding = tuple(layer for layer in layers if layer in self.local_layers)

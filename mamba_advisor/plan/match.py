@@ -11,12 +11,9 @@ from mamba_advisor.errors import MambaAdvisorError
 from mamba_advisor.measured import Measured, format_bytes, format_range
 from mamba_advisor.modelconfig import Launch, ModelBytes, measure
 from mamba_advisor.modelconfig.constants import architecture_of
-from mamba_advisor.modelconfig.elements import STATE_BYTES
 from mamba_advisor.modelconfig.published import family_of, published_models
+from mamba_advisor.plan.launch import WIDTHS, launch_of, width_of
 from mamba_advisor.record import Record, replace
-
-WIDTHS = (1, 2, 4, 8, 16, 32)
-"""Tensor-parallel widths that are tried where the stated one does not fit."""
 
 KV_DTYPES = ("bfloat16", "fp8_e4m3")
 """KV types that are tried."""
@@ -27,16 +24,6 @@ SETTINGS = {
     "--kv-cache-dtype": "kv_cache_dtype",
 }
 """Flag that may have been another than stated -> its setting."""
-
-TORCH_KV = {
-    "float8_e4m3fn": "fp8_e4m3",
-    "float8_e4m3fnuz": "fp8_e4m3",
-    "float8_e5m2": "fp8_e5m2",
-    "float8_e5m2fnuz": "fp8_e5m2",
-    "bfloat16": "bfloat16",
-    "float16": "float16",
-}
-"""Element type as a pool line prints it -> as the flag has it."""
 
 
 class Check(Record):
@@ -179,53 +166,12 @@ def _measured(
         return None, error
 
 
-def launch_of(boot: Boot, rank: RankBoot | None) -> Launch:
-    """Return the layout that a boot states, SGLang's defaults where it is silent."""
-    tp = _width(boot, "tp_size")
-    attn_dp = _width(boot, "attn_dp_size")
-    dcp = _width(boot, "dcp_size")
-    if tp % attn_dp or tp // attn_dp % dcp:
-        attn_dp = dcp = 1
-    pp = _width(boot, "pp_size")
-    stage = rank.rank.pp if rank is not None else -1
-    ssm = boot.setting("mamba_ssm_dtype").value
-    ratio = boot.setting("swa_full_tokens_ratio").value
-    return Launch(
-        tp_size=tp,
-        pp_size=pp,
-        pp_rank=stage if 0 <= stage < pp else None,
-        dcp_size=dcp,
-        attn_dp_size=attn_dp,
-        mamba_ssm_dtype=ssm if isinstance(ssm, str) and ssm in STATE_BYTES else None,
-        kv_cache_dtype=_kv_dtype(boot, rank),
-        swa_full_tokens_ratio=ratio if isinstance(ratio, float) else None,
-        sglang_version=boot.releases.high,
-    )
-
-
-def _width(boot: Boot, name: str) -> int:
-    """Return a parallel width, 1 where none is stated."""
-    value = boot.setting(name).value
-    usable = isinstance(value, int) and not isinstance(value, bool) and value > 0
-    return value if usable and isinstance(value, int) else 1
-
-
-def _kv_dtype(boot: Boot, rank: RankBoot | None) -> str:
-    """Return the KV type: by the pool's line, else by the flag."""
-    printed = rank.kv_pool.dtype if rank and rank.kv_pool else None
-    flag = boot.setting("kv_cache_dtype").value
-    by_flag = flag if isinstance(flag, str) else "auto"
-    if printed in TORCH_KV and by_flag != "mxfp8":
-        return TORCH_KV[printed]
-    return by_flag
-
-
 def _checks(model: ModelBytes, boot: Boot, rank: RankBoot | None) -> tuple[Check, ...]:
     """Return every figure of the rank that the bytes can be held against."""
     if rank is None:
         return ()
     found: list[Check] = []
-    page = max(_width(boot, "page_size"), model.min_page_size)
+    page = max(width_of(boot, "page_size"), model.min_page_size)
     state, kv = rank.state_pool, rank.kv_pool
     if state is not None:
         found += _state_checks(model, state)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any
 
 from mamba_advisor.boot.model import Setting
@@ -13,7 +12,7 @@ from mamba_advisor.modelconfig import ModelBytes
 from mamba_advisor.modelconfig.recognise import TOWERS
 from mamba_advisor.plan.gpus import Gpu
 from mamba_advisor.plan.options import PlanOptions
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, field
 from mamba_advisor.sizing.problem import RATIOS
 from mamba_advisor.sizing.releases import since
 from mamba_advisor.sizing.strategy import buffer_support, resolve_auto

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, field
 from mamba_advisor.runtime.bins import Counts, bin_of
 from mamba_advisor.runtime.lines import MAX_PERCENT, Line
 

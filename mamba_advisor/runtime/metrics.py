@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from typing import TypeAlias
 
 from mamba_advisor.errors import InputError
 from mamba_advisor.facts import Rank, Reading, Value
-from mamba_advisor.record import Record, replace
+from mamba_advisor.record import Record, field, replace
 from mamba_advisor.runtime.collector import EvidenceCollector
 from mamba_advisor.runtime.fetch import fetch, is_url, page_of
 from mamba_advisor.runtime.model import Evidence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from mamba_advisor.record import replace
 from mamba_advisor.sizing.forward import solve
@@ -117,9 +116,13 @@ class Threshold:
 
 def round_ratio(ratio: float, digits: int, *, up: bool) -> float:
     """Return *ratio* with *digits* significant digits, on the side asked for."""
-    exact = Decimal(ratio)
-    unit = Decimal(1).scaleb(exact.adjusted() - digits + 1)
-    return float(exact.quantize(unit, ROUND_CEILING if up else ROUND_FLOOR))
+    top, bottom = ratio.as_integer_ratio()
+    places = digits - 1 - int(f"{ratio:.17e}".partition("e")[2])
+    if places >= 0:
+        whole, rest = divmod(top * 10**places, bottom)
+    else:
+        whole, rest = divmod(top, bottom * 10**-places)
+    return float(f"{whole + (up and rest > 0)}e{-places}")
 
 
 def _printed_ratio(

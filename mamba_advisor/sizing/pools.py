@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TypeAlias
 
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, field
 
 PoolWarning: TypeAlias = dict[str, "int | str"]
 """``kind`` and its figures, as `oracle` records have them."""

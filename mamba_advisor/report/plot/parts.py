@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
 
-from mamba_advisor.record import Record
+from mamba_advisor.record import Record, field
 from mamba_advisor.report.plot.markup import Markup, element, join, number
 from mamba_advisor.report.plot.palette import attributes
 from mamba_advisor.report.plot.scale import text_width

@@ -1,0 +1,82 @@
+"""Postponed modules are loaded at the first look, and by then are the real ones."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from mamba_advisor.postponed import postpone
+
+
+def run(script: str) -> str:
+    """Run *script* in an interpreter of its own, and return what it prints."""
+    command = [sys.executable, "-c", script]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+HEAD = "import sys; from mamba_advisor.postponed import postpone; postpone('inspect');"
+
+
+def test_nothing_is_loaded_before_it_is_used() -> None:
+    """An import alone loads neither the module nor what it imports."""
+    script = f"{HEAD} import inspect; print('tokenize' in sys.modules)"
+
+    assert "False\n" == run(script)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "import inspect; print(inspect.cleandoc(' a'), inspect.isclass(int))",
+        "from inspect import cleandoc, isclass; print(cleandoc(' a'), isclass(int))",
+        "import inspect as i; i.isclass; import inspect; print('a', i.isclass(int))",
+    ],
+)
+def test_the_module_is_the_real_one(use: str) -> None:
+    """Whoever uses it, and however, finds what is in it."""
+    assert "a True\n" == run(f"{HEAD} {use}")
+
+
+def test_the_real_one_takes_its_place() -> None:
+    """After the first use, who imports it gets the module itself."""
+    script = (
+        f"{HEAD} import inspect; inspect.isclass(int);"
+        "print(sys.modules['inspect'].__spec__.name, type(sys.modules['inspect']))"
+    )
+
+    assert "inspect <class 'module'>\n" == run(script)
+
+
+def test_an_unknown_name() -> None:
+    """A name that the module lacks is an `AttributeError`, as without it."""
+    script = f"{HEAD} import inspect; print(hasattr(inspect, 'no_such_name'))"
+
+    assert "False\n" == run(script)
+
+
+def test_what_is_loaded_stays() -> None:
+    """A module that is there already is not touched."""
+    before = (
+        sys.modules["inspect"] if "inspect" in sys.modules else __import__("inspect")
+    )
+    postpone("inspect")
+
+    assert before is sys.modules["inspect"]
+
+
+def test_the_program_loads_it_for_help_alone() -> None:
+    """A boot log is read without; the texts of ``--help`` need it."""
+    script = (
+        "import os, sys; sys.argv = ['x', *{words!r}];"
+        "os._exit = lambda status: print('tokenize' in sys.modules, file=sys.stderr);"
+        "from mamba_advisor.__main__ import main; main()"
+    )
+    found = []
+    for words in (["analyze", "fixtures/demo/boot.log", "--format=json"], ["--help"]):
+        command = [sys.executable, "-c", script.format(words=words)]
+        ran = subprocess.run(command, check=False, capture_output=True, text=True)
+        found.append(ran.stderr.split()[0])
+
+    assert ["False", "True"] == found
