@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,7 @@ def run(script: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+BOOT = Path(__file__).parent.parent / "fixtures" / "demo" / "boot.log"
 HEAD = "import sys; from mamba_advisor.postponed import postpone; postpone('inspect');"
 
 
@@ -58,12 +61,9 @@ def test_an_unknown_name() -> None:
 
 def test_what_is_loaded_stays() -> None:
     """A module that is there already is not touched."""
-    before = (
-        sys.modules["inspect"] if "inspect" in sys.modules else __import__("inspect")
-    )
     postpone("inspect")
 
-    assert before is sys.modules["inspect"]
+    assert inspect is sys.modules["inspect"]
 
 
 def test_the_program_loads_it_for_help_alone() -> None:
@@ -74,7 +74,7 @@ def test_the_program_loads_it_for_help_alone() -> None:
         "from mamba_advisor.__main__ import main; main()"
     )
     found = []
-    for words in (["analyze", "fixtures/demo/boot.log", "--format=json"], ["--help"]):
+    for words in (["analyze", str(BOOT), "--format=json"], ["--help"]):
         command = [sys.executable, "-c", script.format(words=words)]
         ran = subprocess.run(command, check=False, capture_output=True, text=True)
         found.append(ran.stderr.split()[0])
