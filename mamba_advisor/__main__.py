@@ -7,8 +7,8 @@ import sys
 from mamba_advisor.patience import hold_signals
 from mamba_advisor.postponed import postpone
 
-YOUNG = 50_000
-"""New objects between two looks for garbage: start-up makes 30,000, and no garbage."""
+YOUNG = 100_000
+"""New objects between two looks for garbage: start-up makes 60,000, and no garbage."""
 
 
 def main() -> None:

@@ -9,10 +9,11 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from mamba_advisor.compression import LONGEST_MAGIC, Source, Unpacked, sniff
 from mamba_advisor.errors import InputError
+from mamba_advisor.record import Record
 
 BLOCK = 256 << 10
 """Bytes read at a time; a reused buffer of this size is the cheapest."""
@@ -24,7 +25,7 @@ SAMPLE = 8192
 """First bytes by which a log is told from a page or a binary file."""
 
 
-class RawLine(NamedTuple):
+class RawLine(Record):
     """A physical line."""
 
     number: int

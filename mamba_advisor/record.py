@@ -50,7 +50,14 @@ class _Factory:
 class _Shape:
     """The fields of a class, as the methods of `Record` need them."""
 
-    __slots__ = ("checks", "defaults", "factories", "known", "made", "names")
+    __slots__ = (
+        "_fitting",
+        "checks",
+        "defaults",
+        "factories",
+        "made",
+        "names",
+    )
 
     def __init__(self, cls: type) -> None:
         self.made = 0
@@ -61,7 +68,6 @@ class _Shape:
         self.names = [
             name for name, note in notes.items() if "ClassVar[" not in str(note)
         ]
-        self.known = frozenset(self.names)
         for name in self.names:
             default = vars(cls).get(name, _MISSING)
             if isinstance(default, _Factory):
@@ -70,6 +76,18 @@ class _Shape:
                 raise TypeError(f"{name}: takes the field function of this module")
             elif default is not _MISSING:
                 self.defaults[name] = default
+
+        self._fitting: set[tuple[str, ...]] = set()
+
+    def fits(self, given: tuple[str, ...]) -> bool:
+        """Return whether the names *given* are fields, and all that are needed."""
+        if given in self._fitting:
+            return True
+        optional = {*self.defaults, *self.factories}
+        fits = {*given} <= {*self.names} <= {*given, *optional}
+        if fits:  # a call of the source code, of which there are not many
+            self._fitting.add(given)
+        return fits
 
     def values(self, record: Record) -> tuple[Any, ...]:
         """Return the values of all fields of *record*."""
@@ -146,15 +164,17 @@ class Record:
 
         def __init__(self, *args: Any, **given: Any) -> None:
             cls = type(self)
-            shape = _shape(cls)
+            shape = _SHAPES.get(cls) or _shape(cls)
             shape.made += 1
-            passed = dict(zip(shape.names, args, strict=False)) | given
-            values = shape.defaults | passed
-            for name, factory in shape.factories.items():
-                if name not in passed:
-                    values[name] = factory()
-            fits = values.keys() == shape.known
-            if fits and len(passed) == len(args) + len(given) and shape.made < COMPILED:
+            values = given.copy()
+            for name, value in zip(shape.names, args, strict=False):
+                values[name] = value
+            fits = len(values) == len(args) + len(given) and shape.fits(tuple(values))
+            if fits and shape.made < COMPILED:
+                for name, factory in shape.factories.items():
+                    if name not in values:
+                        values[name] = factory()
+                # Defaults are found in the class.
                 self.__dict__.update(values)
                 if shape.checks:
                     self.__post_init__()

@@ -11,9 +11,9 @@ from mamba_advisor.facts import Rank, Reading
 from mamba_advisor.intake import Gatherer
 from mamba_advisor.pipe.outlet import Outlet
 from mamba_advisor.reader import LineReader
+from mamba_advisor.scan.learning import MAX_LINE, learn
 from mamba_advisor.scan.noise import ENOUGH
 from mamba_advisor.scan.scanner import Scanner
-from mamba_advisor.scan.shape import MAX_LINE, learn
 from mamba_advisor.scan.sieve import MAX_KNOWN, Sieve
 
 CATALOG = load_catalog(plugins=False)

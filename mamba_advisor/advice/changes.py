@@ -7,7 +7,6 @@ where there is nothing left to change.
 from __future__ import annotations
 
 from mamba_advisor.advice.idle import idle_memory, is_capped_now, raised_problem
-from mamba_advisor.advice.rings import CACHE_LEN, ring_bytes_of
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.advice.whatif import (
     DEFAULT_STATE_BYTES,
@@ -17,7 +16,6 @@ from mamba_advisor.advice.whatif import (
 from mamba_advisor.record import replace
 from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.releases import since
-from mamba_advisor.sizing.unified import unified_concurrency
 
 GIB = 1 << 30
 """Bytes of what SGLang calls a GB."""
@@ -164,6 +162,8 @@ def replay_drafts(situation: Situation, problem: SizingProblem) -> SizingProblem
     share = situation.calibration.conv_share
     if share is None or not situation.calibration.exact:
         return None
+    from mamba_advisor.advice.rings import CACHE_LEN, ring_bytes_of
+
     conv = share.of(problem.slot_bytes)
     length = situation.calibration.settled.value("linear_replayssm_cache_len")
     ring = ring_bytes_of(
@@ -189,6 +189,8 @@ def unified(situation: Situation, problem: SizingProblem) -> SizingProblem | Non
     reserved = situation.concurrency.slots_per_request
     if reserved is None:
         return None
+    from mamba_advisor.sizing.unified import unified_concurrency
+
     held = unified_concurrency(
         int(problem.rest_gib * GIB),
         max(problem.cells),

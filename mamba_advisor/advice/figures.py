@@ -8,7 +8,6 @@ from mamba_advisor.advice import drafts, stages
 from mamba_advisor.advice.budget import GIB, budget_of, probe_of
 from mamba_advisor.advice.constants import Hypothesis, Printed
 from mamba_advisor.advice.reserve import Printout
-from mamba_advisor.advice.rings import CACHE_LEN, printed_ring, ring_bytes_of
 from mamba_advisor.advice.settle import Settled
 from mamba_advisor.boot.model import Boot, RankBoot
 from mamba_advisor.record import Record, replace
@@ -162,6 +161,8 @@ def with_ring(
     """Return *problem* with the bytes of its ReplaySSM rings, where it has them."""
     if not problem.replayssm_spec:
         return problem
+    from mamba_advisor.advice.rings import CACHE_LEN, printed_ring, ring_bytes_of
+
     ring = printed_ring(version, problem, evidence.rank, evidence.printout.limit)
     length = evidence.settled.value("linear_replayssm_cache_len")
     if hypothesis and hypothesis.slot is not None and hypothesis.conv is not None:

@@ -30,7 +30,6 @@ from mamba_advisor.measured import UNITS
 from mamba_advisor.record import replace
 from mamba_advisor.sizing.inverse import formula_ratio
 from mamba_advisor.sizing.optimum import SAFETY_SLOTS
-from mamba_advisor.sizing.unified import unified_concurrency
 
 GIB = UNITS["GiB"]
 
@@ -117,6 +116,8 @@ def _unified(situation: Situation, today: Prediction) -> Recommendation:
     wanted = situation.target or (problem.requested or 0) // problem.attn_dp_size
     if context is not None:
         total = int(problem.rest_gib * GIB)
+        from mamba_advisor.sizing.unified import unified_concurrency
+
         held = unified_concurrency(
             total, max(problem.cells), problem.slot_bytes, context, reserved
         )

@@ -11,7 +11,6 @@ from mamba_advisor.boot.shape import WIDEST
 from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing.problem import RATIOS, SizingProblem
 from mamba_advisor.sizing.releases import KNOWN_RELEASES, parse_release
-from mamba_advisor.sizing.strategy import buffer_support, resolve_auto
 
 DEFAULT_RATIO = 0.9
 """``--mamba-full-memory-ratio`` where nothing is given, from 0.5.4 on."""
@@ -177,6 +176,8 @@ def _strategy(read: _Read, version: str, architecture: str | None) -> str:
         return value
     if value == "auto" or parse_release(version) < (0, 5, 7):
         return "no_buffer"
+    from mamba_advisor.sizing.strategy import buffer_support, resolve_auto
+
     support = buffer_support(version, architecture or "") or "buffer"
     strategy, _ = resolve_auto(version, support)
     read.assume("mamba_radix_cache_strategy", f"{strategy}, this release's default")

@@ -8,7 +8,6 @@ printed, where the line that announces a start was filtered away.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Literal
 
@@ -26,8 +25,8 @@ from mamba_advisor.boot.pools import (
 from mamba_advisor.boot.rank import RankDraft
 from mamba_advisor.facts import Reading
 
-DRAFT_CLASS = re.compile(r"MTP$|NextN|Eagle|DFlash|DSpark|Draft|Medusa", re.IGNORECASE)
-"""Model classes of draft workers."""
+DRAFT_WORDS = ("nextn", "eagle", "dflash", "dspark", "draft", "medusa")
+"""What the model classes of draft workers have in their names, in lower case."""
 
 STATEFUL_DRAFT = "Inkling"
 """Model family whose draft heads own a state pool (0.5.16+)."""
@@ -40,7 +39,8 @@ off), ``none`` states no pool, ``later`` belongs to a later start.
 
 def is_draft_class(model_class: str | None) -> bool:
     """Return whether *model_class* is a draft worker's."""
-    return model_class is not None and DRAFT_CLASS.search(model_class) is not None
+    name = (model_class or "").lower()
+    return name.endswith("mtp") or any(word in name for word in DRAFT_WORDS)
 
 
 def repeats_target(rank: RankDraft, model_class: str | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,9 @@ from mamba_advisor.cli.terminal import width
 from mamba_advisor.fleet import Task
 from mamba_advisor.record import Record
 from mamba_advisor.report import Form
-from mamba_advisor.report.plot import FORMS, PlotForm
+
+if TYPE_CHECKING:
+    from mamba_advisor.report.plot import PlotForm
 
 WIDE = 100
 """Columns from which the screen has room for a drawing."""
@@ -110,6 +112,8 @@ def _plot_format(plot: str | None, wanted: PlotForm | None) -> PlotForm:
         raise click.UsageError("--plot-format needs --plot.")
     if wanted or plot in {None, "-"}:
         return wanted or "svg"
+    from mamba_advisor.report.plot import FORMS
+
     ending = plot.rpartition(".")[2].lower() if plot else ""
     for form in FORMS:
         if ending == form:

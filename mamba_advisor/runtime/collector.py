@@ -13,7 +13,6 @@ from mamba_advisor.runtime.diary import Diary
 from mamba_advisor.runtime.lines import RowReader, number_of
 from mamba_advisor.runtime.model import Evidence
 from mamba_advisor.runtime.stream import parts_of, weight_of
-from mamba_advisor.runtime.summary import summarise
 from mamba_advisor.runtime.verdict import DECODE_LINES, Events, Limits, Wording
 from mamba_advisor.runtime.worker import Worker, largest_of, worker_name
 
@@ -294,6 +293,8 @@ class EvidenceCollector:
         }
         if not spoken:
             return None
+        from mamba_advisor.runtime.summary import summarise
+
         clock = self._diary.clock
         return Evidence(
             total=summarise(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from mamba_advisor.facts import Value
+from mamba_advisor.record import Record
 
 MAX_PERCENT = 200
 """Usages above are cut to this; SGLang can print a little above 1.00."""
@@ -24,7 +24,7 @@ FACTS = (
 """Facts of a line, in the order of the fields of `Line`."""
 
 
-class Line(NamedTuple):
+class Line(Record):
     """What a decode or prefill line says about the pools."""
 
     running: int

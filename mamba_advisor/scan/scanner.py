@@ -19,7 +19,6 @@ from mamba_advisor.logfile import RawLog, fit_line
 from mamba_advisor.reader import LineReader
 from mamba_advisor.scan.shape import WANTED, Read
 from mamba_advisor.scan.sieve import Origin, Sieve
-from mamba_advisor.scan.stretch import Stretch
 from mamba_advisor.trust import START_EVENTS
 
 BLOCK = 2048 << 10
@@ -230,6 +229,8 @@ class Scanner:
         pattern = self._sieve.pattern
         lines = before, self.lines
         is_only = len(origins) == 1
+        from mamba_advisor.scan.stretch import Stretch
+
         stretch = Stretch(self._buffer, pattern, (start, end), lines, is_only=is_only)
         for origin, batch in batches.items():
             batch.line_of = partial(stretch.line_of, origin)

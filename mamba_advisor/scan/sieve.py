@@ -16,7 +16,7 @@ from mamba_advisor.batch import Batch, Kind, Row
 from mamba_advisor.facts import Rank, Reading
 from mamba_advisor.record import Record
 from mamba_advisor.scan.noise import Head, Noise
-from mamba_advisor.scan.shape import BRIEF, Read, Shape, learn
+from mamba_advisor.scan.shape import BRIEF, Read, Shape
 
 MAX_SHAPES = 8
 """Shapes in force at a time."""
@@ -207,6 +207,9 @@ class Sieve:
         seen = self._seen[skeleton] = self._seen.get(skeleton, 0) + 1
         if seen != ENOUGH:
             return None
+        # Most boot logs hold no batch line twice.
+        from mamba_advisor.scan.learning import learn
+
         learned = learn(line, reading, self._new_read())
         if learned is None:
             return None
