@@ -7,6 +7,7 @@ from 0.5.19 a dict, ``{'key': value, …}``.  Both are Python, neither is evalua
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from mamba_advisor.facts import Scalar
 
@@ -18,6 +19,9 @@ LARGEST = 1e18
 
 MAX_RAW = 300
 """Characters kept of a value that is no scalar."""
+
+BRIEF = 40
+"""Characters from which on a converted value is not kept for the next one like it."""
 
 _KEY = (
     r"""[\s,]*(?:(?P<quote>['"])(?P<quoted>[A-Za-z_]\w{0,79})(?P=quote)\s?:\s?"""
@@ -62,7 +66,7 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
                 position = skipped.end()
                 continue
             break
-        quoted, bare, raw = pair.group("quoted", "bare", "value")
+        _, quoted, bare, raw = pair.groups()
         end = pair.end()
         if raw is None:
             start, (end, is_complete) = end, _end_of_value(text, end)
@@ -70,7 +74,8 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
                 break
             raw = text[start:end].strip()
         if not scalars_only or _is_scalar(raw):
-            arguments.setdefault(quoted or bare, _scalar(raw))
+            value = _brief(raw) if len(raw) < BRIEF else _scalar(raw)
+            arguments.setdefault(quoted or bare, value)
         position = end
         if closer and text[end] == closer:
             break
@@ -155,6 +160,10 @@ def _scalar(text: str) -> Scalar:
     if re.fullmatch(_DECIMAL, text) and abs(number := float(text)) < LARGEST:
         return number
     return text[:MAX_RAW]
+
+
+_brief = lru_cache(maxsize=1024)(_scalar)
+"""The same for short values, which most arguments share: None, False, 1."""
 
 
 def _unescape(text: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from json.encoder import encode_basestring_ascii as quote
+from types import NoneType
+from typing import Any
 
 
 def text_of(document: object) -> str:
@@ -28,28 +30,33 @@ def text_of(document: object) -> str:
 
 def _write(value: object, line: str, put: Callable[[str], None]) -> None:
     """Write *value*; *line* is a line feed and the indentation of where it is."""
-    kind = type(value)
-    if kind is str:
-        put(quote(value))  # type: ignore[arg-type]  # that is its type
-    elif kind is int:
-        put(repr(value))
-    elif value is None:
-        put("null")
-    elif isinstance(value, dict) and value:
-        inner = before = f"{line}  "
-        put("{")
+    inner = f"{line}  "
+    if isinstance(value, dict) and value:
+        before, later = f"{{{inner}", f",{inner}"
         for key, item in value.items():
-            put(f"{before}{quote(key)}: ")
-            _write(item, inner, put)
-            before = f",{inner}"
+            if type(item) in PLAIN:
+                put(f"{before}{quote(key)}: {PLAIN[type(item)](item)}")
+            else:
+                put(f"{before}{quote(key)}: ")
+                _write(item, inner, put)
+            before = later
         put(f"{line}}}")
     elif isinstance(value, list) and value:
-        inner = before = f"{line}  "
-        put("[")
+        before, later = f"[{inner}", f",{inner}"
         for item in value:
             put(before)
             _write(item, inner, put)
-            before = f",{inner}"
+            before = later
         put(f"{line}]")
     else:
-        put(json.dumps(value, allow_nan=False))
+        plain = PLAIN.get(type(value))
+        put(plain(value) if plain else json.dumps(value, allow_nan=False))
+
+
+PLAIN: dict[type, Callable[[Any], str]] = {
+    str: quote,
+    int: int.__repr__,
+    bool: lambda value: "true" if value else "false",
+    NoneType: lambda _: "null",
+}
+"""Type of most values -> how it is written."""
