@@ -16,6 +16,8 @@ def main() -> None:
     hold_signals()
     gc.set_threshold(YOUNG, 20, 50)
     postpone("inspect")
+    if sys.platform == "linux":
+        postpone("platform", system=lambda: "Linux")
     from mamba_advisor.cli import main as program
 
     try:

@@ -1,7 +1,9 @@
 """Modules that are loaded when somebody uses them, not when somebody imports them.
 
 click imports ``inspect`` for its help texts only, and with it the compiler's grammar,
-the disassembler and the tokenizer: a twelfth of what a boot log takes.
+the disassembler and the tokenizer: a twelfth of what a boot log takes.  It imports
+``uuid`` for a kind of option, which up to Python 3.12 compiles the expressions of
+``platform`` to learn that this is Linux.
 """
 
 from __future__ import annotations
@@ -24,10 +26,13 @@ class _Postponed(ModuleType):
         return getattr(module, name)
 
 
-def postpone(name: str) -> None:
+def postpone(name: str, **known: Any) -> None:
     """Let ``import NAME`` load nothing yet, where it is not loaded already.
 
     Args:
         name: A module of the standard library, without a dot.
+        **known: What of it can be had without loading it.
     """
-    sys.modules.setdefault(name, _Postponed(name))
+    if name not in sys.modules:
+        module = sys.modules[name] = _Postponed(name)
+        vars(module).update(known)

@@ -16,7 +16,7 @@ import pytest
 
 from mamba_advisor import compression
 from mamba_advisor.errors import InputError
-from mamba_advisor.logfile import MAX_LINE, RawLog, iter_lines, open_log
+from mamba_advisor.logfile import MAX_LINE, RawLine, RawLog, iter_lines, open_log
 
 TEXT = b"first line\nsecond \xff\xfe line\nthird line\n"
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -273,7 +273,7 @@ def test_long_line_is_cut(block: int, start: bytes) -> None:
 
     assert data[:MAX_LINE] == first.data
     assert first.torn
-    assert (2, b"next", False) == second
+    assert RawLine(2, b"next", False) == second
 
 
 @pytest.mark.parametrize("block", [1000, 1 << 18])

@@ -161,32 +161,41 @@ class Screen:
                 (row[0].text, "strong", _as_pair(grid, row)) for row in grid.rows
             )
             return
-        table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
-        for column, width in zip(grid.columns, widths, strict=True):
+        # rich lays a cell with a margin out twice: where nothing is folded, the gap is
+        # a part of the column.
+        is_full = sum(widths) + GAP * (len(widths) - 1) >= self.width
+        margin, gap = (GAP, 0) if is_full else (0, GAP)
+        table = Table(box=None, pad_edge=False, padding=(0, margin, 0, 0))
+        shapes = tuple(zip(grid.columns, widths, strict=True))
+        for column, width in shapes:
+            name = Cell(column.name, "strong")
             table.add_column(
-                self._text(column.name, "strong"),
-                justify="right" if column.right else "left",
-                width=width,
+                self._cell(name, column, width),
+                width=width + gap,
                 overflow="fold",
             )
-        shapes = tuple(zip(grid.columns, widths, strict=True))
         for row in grid.rows:
             cells = zip(row, shapes, strict=True)
             table.add_row(
                 *(
-                    self._cell(cell, bar_width, width if column.folds else 0)
+                    self._bar(cell, bar_width)
+                    if isinstance(cell, Bar)
+                    else self._cell(cell, column, width)
                     for cell, (column, width) in cells
                 )
             )
         self._print(table)
 
-    def _cell(self, cell: Cell | Bar, bar_width: int, room: int = 0) -> Text:
-        """Lay out a cell; a name is broken where it may be to fit into *room*."""
-        if isinstance(cell, Cell):
-            text = self._text(cell.text, cell.role)
-            if room and text.cell_len > room:
-                text.plain = _broken(text.plain, room)
-            return text
+    def _cell(self, cell: Cell, column: Column, width: int) -> Text:
+        """Lay out a cell; a name is broken where it may be."""
+        text = self._text(cell.text, cell.role)
+        if column.folds and text.cell_len > width:
+            text.plain = _broken(text.plain, width)
+        elif column.right:
+            text.pad_left(width - text.cell_len)
+        return text
+
+    def _bar(self, cell: Bar, bar_width: int) -> Text:
         filled = 0
         if cell.whole > 0:
             filled = min(bar_width, round(cell.part / cell.whole * bar_width))

@@ -24,6 +24,11 @@ from mamba_advisor.trust import START_EVENTS
 BLOCK = 2048 << 10
 """Bytes of the one buffer that everything goes through."""
 
+FIRST_BLOCK = 64 << 10
+"""Its bytes at first: to have zeros written to all of it takes as long as to read a
+boot log.
+"""
+
 KEEPS_SHAPES = frozenset({*WANTED, "retract", "runtime-exhausted"})
 """Events of a serving server, between which its batch lines keep their meaning."""
 
@@ -67,8 +72,7 @@ class Scanner:
         self._sink = sink
         self._sieve = Sieve(catalog.exact, _asker(catalog))
         # A newline stands before the first line, as before every other one.
-        # Its memory is touched only as far as the log fills it.
-        self._buffer = bytearray(1 + BLOCK)
+        self._buffer = bytearray(1 + FIRST_BLOCK)
         self._buffer[0] = ord("\n")
         self._view = memoryview(self._buffer)
         self._fill = 1
@@ -94,6 +98,7 @@ class Scanner:
         """Read the *count* bytes that were put into `room`."""
         start = self._fill
         self._fill += count
+        is_full = self._fill == len(self._buffer)
         end = self._buffer.rfind(b"\n", start, self._fill)
         if end >= 0:
             self._scan(end)
@@ -101,7 +106,9 @@ class Scanner:
             self._view[:rest] = self._view[end : self._fill]
             self._fill = rest
             self._at = 0
-        if self._fill == len(self._buffer):
+        if is_full and len(self._buffer) <= BLOCK:
+            self._grow()
+        elif self._fill == len(self._buffer):
             self._shorten()
 
     def finish(self) -> None:
@@ -113,6 +120,12 @@ class Scanner:
             self._fill = 1
         for reading in self.reader.finish():
             self._sink.feed(reading)
+
+    def _grow(self) -> None:
+        """Take a larger buffer: the log is a long one."""
+        larger = bytearray(1 + BLOCK)
+        larger[: self._fill] = self._view[: self._fill]
+        self._buffer, self._view = larger, memoryview(larger)
 
     def _shorten(self) -> None:
         """Drop the end of a line that fills the whole buffer."""
