@@ -82,6 +82,9 @@ class Outcome(Record):
     was left out.
     """
 
+    document: str = ""
+    """The advice as a JSON object, where a worker has written it."""
+
 
 Work: TypeAlias = Callable[[str], "tuple[Outcome, ...]"]
 """What is done with one log."""
@@ -280,10 +283,10 @@ def _advice(boot: Boot, task: Task) -> Advice:
         sweep=task.sweep,
         curves=task.curves,
     )
-    return _in_brief(advice) if task.brief else advice
+    return in_brief(advice) if task.brief else advice
 
 
-def _in_brief(advice: Advice) -> Advice:
+def in_brief(advice: Advice) -> Advice:
     """Return *advice* without what its summary does not show."""
     boot = replace(advice.boot, settings={}, ranks=(), notices=(), excerpts={})
     return replace(

@@ -17,7 +17,7 @@ from mamba_advisor.record import replace
 
 if TYPE_CHECKING:
     from mamba_advisor.cli.call import Options
-    from mamba_advisor.fleet import Analysis, Engine, Outcome, Task
+    from mamba_advisor.fleet import Engine, Outcome, Work
 
 SPREAD_FROM = 4
 """Logs from which on they are spread over the cores."""
@@ -46,6 +46,7 @@ def command(
     URL, or - for standard input.
     """
     from mamba_advisor.cli.sources import expand
+    from mamba_advisor.fleet import Analysis
 
     sources = expand(logs)
     task = options.task()
@@ -68,7 +69,11 @@ def command(
             ctx.exit(follow(sources[0], options))
     debug = bool(ctx.meta.get("debug"))
     task = replace(task, brief=_is_summary(sources, options))
-    found = _analyzed(sources, task, cluster, debug=debug)
+    work: Work = Analysis(task)
+    engine = _engine(sources, cluster)
+    if engine is not map and options.format == "json" and not options.plot:
+        work = partial(_write, work)
+    found = engine(work if debug else partial(_guard, work), sources)
     outcomes = chain.from_iterable(_with_progress(found, len(sources), options))
     finish(ctx, outcomes, options)
 
@@ -82,27 +87,35 @@ def _is_summary(sources: Sequence[str], options: Options) -> bool:
     return options.format in {"table", "markdown"} and len(sources) > DETAILED_BOOTS
 
 
-def _analyzed(
-    sources: Sequence[str], task: Task, cluster: str | None, *, debug: bool
-) -> Iterable[tuple[Outcome, ...]]:
-    """Analyze *sources*, one after the other, over the cores, or on a cluster."""
-    from mamba_advisor.fleet import Analysis, over_cluster, over_cores
+def _engine(sources: Sequence[str], cluster: str | None) -> Engine:
+    """Return what analyzes *sources*: one by one, over the cores, or on a cluster."""
+    from mamba_advisor.fleet import over_cluster, over_cores
 
-    engine: Engine = map
     if cluster is not None:
-        engine = over_cluster(cluster)
-    elif len(sources) >= SPREAD_FROM and "-" not in sources:
-        engine = over_cores
-    analysis = Analysis(task)
-    return engine(analysis if debug else partial(_guarded, analysis), sources)
+        return over_cluster(cluster)
+    spread = len(sources) >= SPREAD_FROM and "-" not in sources
+    return over_cores if spread else map
 
 
-def _guarded(analysis: Analysis, source: str) -> tuple[Outcome, ...]:
+def _write(work: Work, source: str) -> tuple[Outcome, ...]:
+    """Analyze one log, and write the JSON where that is done: text travels fast."""
+    from mamba_advisor.cli.documents import written
+    from mamba_advisor.fleet import in_brief
+
+    return tuple(
+        outcome
+        if (advice := outcome.advice) is None
+        else replace(outcome, advice=in_brief(advice), document=written(advice))
+        for outcome in work(source)
+    )
+
+
+def _guard(work: Work, source: str) -> tuple[Outcome, ...]:
     """Analyze one log; an error of this program does not keep others from theirs."""
     from mamba_advisor.fleet import Outcome
 
     try:
-        return analysis(source)
+        return work(source)
     except Exception as error:  # as for the whole program: no traceback
         return (Outcome(source, None, f"{source}: {crash(error)}", CRASHED),)
 

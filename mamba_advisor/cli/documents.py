@@ -10,6 +10,13 @@ if TYPE_CHECKING:
     from mamba_advisor.advice.model import Advice
 
 
+def written(advice: Advice) -> str:
+    """Return the object of *advice*."""
+    from mamba_advisor.report import render
+
+    return render([advice], "json").rstrip("\n")
+
+
 class Documents:
     """Writes an object for one boot, and an array for any other number of them."""
 
@@ -17,11 +24,8 @@ class Documents:
         self._count = 0
         self._first = ""
 
-    def add(self, advice: Advice) -> None:
+    def add(self, text: str) -> None:
         """Write the next boot's object, or keep it while it may be the only one."""
-        from mamba_advisor.report import render
-
-        text = render([advice], "json").rstrip("\n")
         self._count += 1
         if self._count == 1:
             self._first = text
