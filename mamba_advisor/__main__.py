@@ -5,7 +5,7 @@ import os
 import sys
 
 from mamba_advisor.patience import hold_signals
-from mamba_advisor.postponed import postpone
+from mamba_advisor.postponed import postpone_all
 
 YOUNG = 100_000
 """New objects between two looks for garbage: start-up makes 60,000, and no garbage."""
@@ -15,9 +15,7 @@ def main() -> None:
     """Run the command line; signals wait until it knows what to do with them."""
     hold_signals()
     gc.set_threshold(YOUNG, 20, 50)
-    postpone("inspect")
-    if sys.platform == "linux":
-        postpone("platform", system=lambda: "Linux")
+    postpone_all()
     from mamba_advisor.cli import main as program
 
     try:

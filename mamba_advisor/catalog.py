@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from mamba_advisor.dialect import entries, parse, sketch
 from mamba_advisor.errors import DialectError
 from mamba_advisor.pattern import Dialect, Entry
+from mamba_advisor.shipped import sketch
 
 LARGEST_FILE = 1 << 20
 """Characters of the largest file that is taken for a dialect."""
@@ -44,6 +44,8 @@ class Catalog:
 
     def dialects(self) -> list[Dialect]:
         """Return every dialect in full, in the order in which they are tried."""
+        from mamba_advisor.dialect import parse
+
         return [parse(text, where) for where, text in self.texts.values()]
 
 
@@ -91,7 +93,9 @@ def _proved(text: str, where: str) -> tuple[str, Sequence[Entry]]:
     Raises:
         DialectError: It is not sound.
     """
-    from mamba_advisor.selftest import load  # not worth loading for most runs
+    # Neither is worth loading for most runs.
+    from mamba_advisor.dialect import entries
+    from mamba_advisor.selftest import load
 
     dialect = load(text, where)
     return dialect.name, entries(dialect)
@@ -183,10 +187,12 @@ def _announces(folder: str, group: bytes) -> bool:
         return False
     for name in names:
         if name.endswith((".dist-info", ".egg-info")):
+            path = os.path.join(folder, name, "entry_points.txt")
             try:
-                with open(os.path.join(folder, name, "entry_points.txt"), "rb") as file:
-                    if group in file.read(1 << 20):
-                        return True
+                if os.access(path, os.R_OK):  # most have none
+                    with open(path, "rb") as file:
+                        if group in file.read(1 << 20):
+                            return True
             except OSError:
                 continue
     return False

@@ -28,6 +28,7 @@ from mamba_advisor.pattern import (
     Sample,
     Search,
 )
+from mamba_advisor.shipped import compile_trusted, ends_of
 
 SCHEMA = 1
 """Version of the file format."""
@@ -124,46 +125,12 @@ def entries(dialect: Dialect, *, trusted: bool = False) -> list[Entry]:
         dialect: The dialect.
         trusted: It ships with this package: run it without a fuse.
     """
-    compile_ = _compile if trusted else _compile_fused
+    compile_ = compile_trusted if trusted else _compile_fused
     return [
         Entry(
             dialect, pattern.event, pattern.anchor, partial(_itself, pattern), compile_
         )
         for pattern in dialect.patterns
-    ]
-
-
-def sketch(text: str, where: str) -> list[Entry]:
-    """Return the patterns of a built-in file without reading it all.
-
-    Start-up pays for the patterns that a log needs, not for all of them: a block is
-    read when its anchor is first seen in a line.  This relies on the form of the
-    built-in files, which the tests hold against `parse`: a key and its value on a
-    line, strings without escapes.
-
-    Args:
-        text: The file's content.
-        where: Its name, for messages.
-    """
-    head, *blocks = text.split("\n[[pattern]]\n")
-    table = _block(head)
-    dialect = Dialect(
-        table["name"],
-        table["title"],
-        where,
-        (),
-        edited=table.get("edited", False),
-        rank=table.get("rank", 0),
-    )
-    return [
-        Entry(
-            dialect,
-            _line_value(block, "event"),
-            _line_value(block, "anchor"),
-            partial(_parse_block, block, where),
-            _compile,
-        )
-        for block in blocks
     ]
 
 
@@ -178,53 +145,6 @@ def group_names(pattern: Pattern, where: str) -> set[str]:
 
 def _itself(pattern: Pattern) -> Pattern:
     return pattern
-
-
-def _line_value(block: str, key: str) -> str:
-    """Return the string on the line of *key*, empty without one; never on the first."""
-    label = f'\n{key} = "'
-    start = block.find(label)
-    if start < 0:
-        return ""
-    start += len(label)
-    return block[start : block.index('"\n', start)]
-
-
-def _parse_block(block: str, where: str) -> Pattern:
-    return _pattern(_block(block), where)
-
-
-def _block(block: str) -> dict[str, Any]:
-    """Read the lines of a built-in file up to its first proof."""
-    table: dict[str, Any] = {}
-    into = table
-    for line in block.split("\n"):
-        if line.startswith("[["):
-            break
-        if line == "[pattern.fields]":
-            into = table["fields"] = {}
-        elif line and line[0] != "#":
-            key, _, value = line.partition(" = ")
-            into[key] = _value(value)
-    return table
-
-
-def _value(text: str) -> Any:
-    """Convert a value of a built-in file."""
-    if text.startswith("{"):
-        pairs = re.findall(r'(\w+) = ("[^"]*"|[\w.]+)', text.partition("}")[0])
-        return {key: _value(value) for key, value in pairs}
-    if text.startswith("'''"):
-        return text[3 : text.index("'''", 3)]
-    if text.startswith('"'):
-        return text[1 : text.index('"', 1)]
-    return text == "true" if text in ("true", "false") else int(text)
-
-
-def _compile(pattern: Pattern, _where: str) -> tuple[Search, int]:
-    """Return a search function, and the number of the last named group."""
-    compiled = re.compile(pattern.regex)
-    return compiled.search, max(compiled.groupindex.values(), default=0)
 
 
 def _compile_fused(pattern: Pattern, where: str) -> tuple[Search, int]:
@@ -312,14 +232,17 @@ def _pattern(table: Mapping[str, Any], where: str) -> Pattern:
 
 
 def _versions(text: str, where: str, what: str) -> tuple[str, str]:
-    """Return first and last release of a range such as ``0.5.4 – 0.5.12``."""
-    low, dash, high = text.replace("-", "–").partition("–")
-    first, last = low.strip(), high.strip() if dash else low.strip()
-    for release in (first, last):
+    """Return the ends of a range of releases, as `ends_of`.
+
+    Raises:
+        DialectError: One of them is no release.
+    """
+    ends = ends_of(text)
+    for release in ends:
         if release and not re.fullmatch(_RELEASE, release):
             hint = "for example 0.5.4 – 0.5.12, or 0.5.13 –"
             raise DialectError(where, f"{what}: versions {text!r} is not a range", hint)
-    return first, last
+    return ends
 
 
 def _field(group: str, entry: object, where: str, what: str) -> Field:

@@ -3,7 +3,8 @@
 click imports ``inspect`` for its help texts only, and with it the compiler's grammar,
 the disassembler and the tokenizer: a twelfth of what a boot log takes.  It imports
 ``uuid`` for a kind of option, which up to Python 3.12 compiles the expressions of
-``platform`` to learn that this is Linux.
+``platform`` to learn that this is Linux.  rich imports ``pickle`` and ``random`` for
+links.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ class _Postponed(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         """Load the module, take over what it holds, and return its *name*."""
+        if name == "__path__":  # every import asks whether this is a package
+            raise AttributeError(name)
         if sys.modules.get(self.__name__) is self:
             del sys.modules[self.__name__]
         module = import_module(self.__name__)
@@ -26,13 +29,33 @@ class _Postponed(ModuleType):
         return getattr(module, name)
 
 
-def postpone(name: str, **known: Any) -> None:
+def postpone(name: str, *functions: str, **known: Any) -> None:
     """Let ``import NAME`` load nothing yet, where it is not loaded already.
 
     Args:
-        name: A module of the standard library, without a dot.
-        **known: What of it can be had without loading it.
+        name: A module of the standard library, no package.
+        *functions: Functions of it that may be imported by name without loading it:
+            they load it when they are called.
+        **known: What else of it can be had without loading it.
     """
-    if name not in sys.modules:
-        module = sys.modules[name] = _Postponed(name)
-        vars(module).update(known)
+    if name in sys.modules:
+        return
+    module = _Postponed(name)
+
+    def later(function: str) -> Any:
+        def call(*args: Any, **settings: Any) -> Any:
+            return module.__getattr__(function)(*args, **settings)
+
+        return call
+
+    vars(module).update(known, **{function: later(function) for function in functions})
+    sys.modules[name] = module
+
+
+def postpone_all() -> None:
+    """Postpone what the libraries of this program import and it does not use."""
+    postpone("inspect")
+    postpone("pickle", "dumps", "loads")
+    postpone("random", "getrandbits", "randint")
+    if sys.platform == "linux":
+        postpone("platform", system=lambda: "Linux")

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from mamba_advisor.catalog import Catalog, builtin_files, load_catalog
-from mamba_advisor.dialect import parse, sketch
+from mamba_advisor.dialect import parse
 from mamba_advisor.prefix import peel
 from mamba_advisor.reader import LineReader, read_readings
 from mamba_advisor.selftest import load
+from mamba_advisor.shipped import sketch
 
 FILES = dict(builtin_files())
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -80,3 +81,39 @@ def test_the_program_loads_it_for_help_alone() -> None:
         found.append(ran.stderr.split()[0])
 
     assert ["False", "True"] == found
+
+
+def test_functions_imported_by_name() -> None:
+    """They load the module when they are called, and do what its own do."""
+    script = (
+        "import sys; from mamba_advisor.postponed import postpone;"
+        "postpone('pickle', 'dumps', 'loads'); from pickle import dumps, loads;"
+        "print('_compat_pickle' in sys.modules, loads(dumps([1, {'a': 2}])));"
+        "import pickle; print(pickle.dumps is dumps, type(pickle).__name__)"
+    )
+
+    assert "False [1, {'a': 2}]\nFalse module\n" == run(script)
+
+
+def test_known_values() -> None:
+    """They are had without loading the module, and are its own afterwards."""
+    script = (
+        "import sys; from mamba_advisor.postponed import postpone;"
+        "postpone('platform', system=lambda: 'X'); import platform;"
+        "print(platform.system()); platform.machine(); print(platform.system())"
+    )
+    known, real = run(script).split()
+
+    assert "X" == known
+    assert platform.system() == real
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the value is Linux's")
+def test_what_is_said_of_the_platform_holds() -> None:
+    """The word for this system is the one that the module would give."""
+    script = (
+        "from mamba_advisor.postponed import postpone_all; postpone_all();"
+        "import platform; print(platform.system())"
+    )
+
+    assert f"{platform.system()}\n" == run(script)
