@@ -55,6 +55,8 @@ def postpone(name: str, *functions: str, **known: Any) -> None:
 def postpone_all() -> None:
     """Postpone what the libraries of this program import and it does not use."""
     postpone("inspect")
+    postpone("copy")
+    postpone("gettext", "gettext", "ngettext")
     postpone("pickle", "dumps", "loads")
     postpone("random", "getrandbits", "randint")
     if sys.platform == "linux":
