@@ -8,6 +8,9 @@ from typing import TypeAlias
 from mamba_advisor.measured import Measured
 from mamba_advisor.record import Record
 
+MAX_EXCERPT = 300
+"""Characters of a line that a reading keeps."""
+
 Scalar: TypeAlias = "bool | int | float | str | None"
 
 Value: TypeAlias = "Scalar | Measured | tuple[int, ...] | Mapping[str, Scalar]"

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mamba_advisor.facts import Rank, Reading
+from mamba_advisor.facts import MAX_EXCERPT, Rank, Reading
 from mamba_advisor.record import replace
-
-MAX_EXCERPT = 300
-"""Characters of a line that a reading keeps."""
 
 
 def merge(first: Reading, second: Reading) -> Reading | None:

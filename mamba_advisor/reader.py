@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mamba_advisor.catalog import Catalog
-from mamba_advisor.facts import Reading, Value
+from mamba_advisor.facts import MAX_EXCERPT, Reading, Value
 from mamba_advisor.joining import Hits, Join, Part
 from mamba_advisor.logfile import RawLog, iter_lines, open_log
 from mamba_advisor.matching import matcher_for
-from mamba_advisor.merging import MAX_EXCERPT, merge
 from mamba_advisor.prefix import Spoken, peel
 from mamba_advisor.server_args import is_closed
 from mamba_advisor.tables import Table
@@ -257,7 +256,7 @@ class LineReader:
         if not reading.edited:
             self._release(found)
             found.append(reading)
-        elif self._held is not None and (merged := merge(self._held, reading)):
+        elif self._held is not None and (merged := _merged(self._held, reading)):
             self._held = merged
         else:
             self._release(found)
@@ -267,6 +266,13 @@ class LineReader:
         if self._held is not None:
             found.append(self._held)
             self._held = None
+
+
+def _merged(first: Reading, second: Reading) -> Reading | None:
+    """Join readings as `merge` does, which few logs need."""
+    from mamba_advisor.merging import merge
+
+    return merge(first, second)
 
 
 def _may_go_on(hits: Hits) -> bool:

@@ -25,12 +25,21 @@ else:
         Raises:
             TypeError: A field is unknown.
         """
-        return type(record)(**{**vars(record), **changes})
+        cls = type(record)
+        shape = _shape(cls)
+        if not shape.knows(tuple(changes)):
+            return cls(**{**vars(record), **changes})  # which raises
+        copy = object.__new__(cls)
+        copy.__dict__.update(record.__dict__)
+        copy.__dict__.update(changes)
+        if shape.checks:
+            copy.__post_init__()
+        return copy
 
 
 __all__ = ["Record", "field", "replace"]
 
-COMPILED = 128
+COMPILED = 160
 """Instances of a class from which on its constructor is worth compiling."""
 
 
@@ -52,6 +61,7 @@ class _Shape:
 
     __slots__ = (
         "_fitting",
+        "_known",
         "checks",
         "defaults",
         "factories",
@@ -78,6 +88,7 @@ class _Shape:
                 self.defaults[name] = default
 
         self._fitting: set[tuple[str, ...]] = set()
+        self._known: set[tuple[str, ...]] = set()
 
     def fits(self, given: tuple[str, ...]) -> bool:
         """Return whether the names *given* are fields, and all that are needed."""
@@ -88,6 +99,15 @@ class _Shape:
         if fits:  # a call of the source code, of which there are not many
             self._fitting.add(given)
         return fits
+
+    def knows(self, changed: tuple[str, ...]) -> bool:
+        """Return whether the names *changed* are fields."""
+        if changed in self._known:
+            return True
+        knows = {*changed} <= {*self.names}
+        if knows:
+            self._known.add(changed)
+        return knows
 
     def values(self, record: Record) -> tuple[Any, ...]:
         """Return the values of all fields of *record*."""

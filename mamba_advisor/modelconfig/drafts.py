@@ -7,7 +7,6 @@ from mamba_advisor.modelconfig.geometry import Unbudgeted
 from mamba_advisor.modelconfig.layout import Launch
 from mamba_advisor.modelconfig.state import StateShapes
 from mamba_advisor.record import Record
-from mamba_advisor.sizing.rings import RINGS, RingShape, layer_ring_bytes
 
 GATE_BYTES = 4
 """Bytes of a gate's element: float32 always."""
@@ -55,17 +54,30 @@ def draft_bytes(
     if shares and launch.since("0.5.14") and shapes.columns:
         columns = drafts + shapes.columns - 1
         conv = layers * conv_layer // shapes.columns * columns
-    if launch.enable_linear_replayssm_spec and kind in RINGS and launch.since("0.5.17"):
+    if (
+        launch.enable_linear_replayssm_spec
+        and _has_rings(kind)
+        and launch.since("0.5.17")
+    ):
         ring = layers * _layer_ring(kind, shapes, elements, launch)
         per_request = kind == "gdn" and launch.since("0.5.20")
         return DraftBytes(0, conv, 0, ring, "request" if per_request else "slot")
     return DraftBytes(ssm, conv, budget)
 
 
+def _has_rings(kind: str) -> bool:
+    """Return whether ReplaySSM works for this kind of state."""
+    from mamba_advisor.sizing.rings import RINGS
+
+    return kind in RINGS
+
+
 def _layer_ring(
     kind: str, shapes: StateShapes, elements: Elements, launch: Launch
 ) -> int:
     """Return the bytes of one ReplaySSM ring for speculation, in one layer."""
+    from mamba_advisor.sizing.rings import RingShape, layer_ring_bytes
+
     heads, value_dim, key_dim = shapes.temporal
     ring = RingShape(
         value_heads=heads,
@@ -85,7 +97,7 @@ def side_pools(
     """Return the decode ring and the int8 checkpoints, where switched on."""
     heads, value_dim, key_dim = shapes.temporal
     found = []
-    if launch.enable_linear_replayssm and kind in RINGS:
+    if launch.enable_linear_replayssm and _has_rings(kind):
         rows = heads * value_dim + shapes.key_heads * key_dim
         gates = GATE_BYTES * heads * (key_dim if kind == "kda" else 1)
         token = rows * elements.ssm_bytes + gates

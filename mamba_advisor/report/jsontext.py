@@ -30,12 +30,12 @@ def text_of(document: object) -> str:
 
 def _write(value: object, line: str, put: Callable[[str], None]) -> None:
     """Write *value*; *line* is a line feed and the indentation of where it is."""
-    inner = f"{line}  "
+    inner, writer_of = f"{line}  ", PLAIN.get
     if isinstance(value, dict) and value:
         before, later = f"{{{inner}", f",{inner}"
         for key, item in value.items():
-            if type(item) in PLAIN:
-                put(f"{before}{quote(key)}: {PLAIN[type(item)](item)}")
+            if plain := writer_of(type(item)):
+                put(f"{before}{quote(key)}: {plain(item)}")
             else:
                 put(f"{before}{quote(key)}: ")
                 _write(item, inner, put)
@@ -44,19 +44,24 @@ def _write(value: object, line: str, put: Callable[[str], None]) -> None:
     elif isinstance(value, list) and value:
         before, later = f"[{inner}", f",{inner}"
         for item in value:
-            put(before)
-            _write(item, inner, put)
+            if plain := writer_of(type(item)):
+                put(f"{before}{plain(item)}")
+            else:
+                put(before)
+                _write(item, inner, put)
             before = later
         put(f"{line}]")
     else:
-        plain = PLAIN.get(type(value))
+        plain = writer_of(type(value))
         put(plain(value) if plain else json.dumps(value, allow_nan=False))
 
 
+WORDS = {True: "true", False: "false", None: "null"}
+
 PLAIN: dict[type, Callable[[Any], str]] = {
     str: quote,
-    int: int.__repr__,
-    bool: lambda value: "true" if value else "false",
-    NoneType: lambda _: "null",
+    int: repr,
+    bool: WORDS.__getitem__,
+    NoneType: WORDS.__getitem__,
 }
 """Type of most values -> how it is written."""

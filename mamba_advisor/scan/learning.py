@@ -163,7 +163,7 @@ class _Learner:
 
     def _find_clock(self) -> _Piece | None:
         """Find a time that the dialects do not care for, None without any."""
-        clock = CLOCK.search(self._line)
+        clock = re.search(CLOCK, self._line)
         if clock is None:
             return None
         text = clock.group()

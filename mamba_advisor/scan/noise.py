@@ -8,7 +8,7 @@ often enough, the scan passes over such lines.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from mamba_advisor.record import Record
 from mamba_advisor.scan.shape import CLOCK, passed_time
@@ -34,9 +34,14 @@ ACCESS = b"INFO:     "
 SHORTEST_OVERLAP = 4
 """Common characters of a head's end and a wording's start that make it suspect."""
 
-_DELIMITER = re.compile(rb"(?:[:\]|]| -) ")
-_END = re.compile(rb"(?: [A-Z][A-Z_]*\d+)*\] ")
-_RUN = re.compile(rb"\d+|\D")
+GRACE = 200
+"""Lines that have said nothing before it is asked what they begin with: in a boot log
+there are no more, and it would cost more than to read them.
+"""
+
+_DELIMITER = rb"(?:[:\]|]| -) "
+_END = rb"(?: [A-Z][A-Z_]*\d+)*\] "
+_RUN = rb"\d+|\D"
 
 Head = tuple[bytes, bytes]
 """Expressions for the start of a line up to its time, and for what follows."""
@@ -45,15 +50,19 @@ Head = tuple[bytes, bytes]
 class Noise:
     """Counts heads of lines without facts."""
 
-    def __init__(self, anchors: Iterable[str]) -> None:
+    def __init__(self, anchors: Collection[str]) -> None:
         self.heads: dict[Head, None] = {}
         """Heads of noise, in the order in which they were found."""
 
-        self._anchors = [anchor.encode() for anchor in anchors if anchor]
+        self._anchors = anchors
         self._counts: dict[bytes, int] = {}
+        self._grace = GRACE
 
     def note(self, line: bytes) -> bool:
         """Count a line without facts; return whether its head became noise."""
+        if self._grace:
+            self._grace -= 1
+            return False
         if len(self.heads) >= MAX_HEADS:
             return False
         cut = _cut(line)
@@ -81,7 +90,9 @@ class Noise:
 
     def _may_hide(self, message: bytes) -> bool:
         """Return whether a wording may start within or right behind *message*."""
-        return any(_overlap(message, anchor) for anchor in self._anchors)
+        return any(
+            _overlap(message, anchor.encode()) for anchor in self._anchors if anchor
+        )
 
 
 class _Cut(Record):
@@ -100,9 +111,10 @@ class _Cut(Record):
 def _cut(line: bytes) -> _Cut | None:
     """Return where the head of *line* ends, None without a time."""
     edge = 0
-    for clock in CLOCK.finditer(line, 0, LOOK_AT):
+    tags = re.compile(_END)
+    for clock in re.compile(CLOCK).finditer(line, 0, LOOK_AT):
         edge = clock.end()
-        if end := _END.match(line, edge):
+        if end := tags.match(line, edge):
             start = end.end()
             if line.startswith(ACCESS, start):
                 # The plain reader asks no more of them either.
@@ -115,7 +127,7 @@ def _cut(line: bytes) -> _Cut | None:
     start = line.find(ACCESS, edge, LOOK_AT)
     if start >= 0:
         return _Cut(edge, start, _stop(line, start, len(ACCESS)))
-    for delimiter in _DELIMITER.finditer(line, edge, LOOK_AT):
+    for delimiter in re.compile(_DELIMITER).finditer(line, edge, LOOK_AT):
         start = delimiter.end()
     start = max(start, edge)
     return _Cut(edge, start, _stop(line, start, LITERAL))
@@ -127,7 +139,7 @@ def _stop(line: bytes, start: int, enough: int) -> int:
     At the first digit behind so many other characters, or behind twice as many.
     """
     literal = 0
-    for run in _RUN.finditer(line, start):
+    for run in re.compile(_RUN).finditer(line, start):
         if run.group().isdigit():
             if literal >= enough:
                 return run.start() + 1
@@ -152,7 +164,7 @@ def _overlap(message: bytes, anchor: bytes) -> bool:
 def _lead(text: bytes) -> bytes:
     """Return an expression for *text* with any times in it."""
     parts, position = list[bytes](), 0
-    for clock in CLOCK.finditer(text):
+    for clock in re.finditer(CLOCK, text):
         parts.append(_generalise(text[position : clock.start()]))
         parts.append(passed_time(clock.group()))
         position = clock.end()

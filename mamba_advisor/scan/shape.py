@@ -31,9 +31,7 @@ WANTED: Mapping[str, tuple[str, ...]] = {
 BRIEF = frozenset({"new_tokens", "cached_tokens"})
 """Facts of prefill lines that are needed where decode lines tell the rest."""
 
-CLOCK = re.compile(
-    rb"(?:(?:\d{4}[-/])?\d\d[-/]\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d{3,9})?"
-)
+CLOCK = rb"(?:(?:\d{4}[-/])?\d\d[-/]\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d{3,9})?"
 """A time as logs print it."""
 
 Read = Callable[[bytes], "Reading | None"]

@@ -9,7 +9,7 @@ line start, which no text inside a line can fake.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from itertools import compress, islice
 
 from mamba_advisor.batch import Batch, Kind, Row
@@ -55,7 +55,7 @@ class Origin(Record):
 class Sieve:
     """Learns from lines that were read, and compiles what it has learned."""
 
-    def __init__(self, anchors: Iterable[str], new_read: Callable[[], Read]) -> None:
+    def __init__(self, anchors: Collection[str], new_read: Callable[[], Read]) -> None:
         self.pattern = re.compile(rb"\n([^\n]+)")
         """Finds all lines but noise; its last group is a line of no known shape."""
 
