@@ -20,15 +20,16 @@ LARGEST = 1e18
 MAX_RAW = 300
 """Characters kept of a value that is no scalar."""
 
-BRIEF = 40
-"""Characters from which on a converted value is not kept for the next one like it."""
+BRIEF = 120
+"""Characters of an argument, name and value, that is looked for in the usual form."""
 
 _KEY = (
     r"""[\s,]*(?:(?P<quote>['"])(?P<quoted>[A-Za-z_]\w{0,79})(?P=quote)\s?:\s?"""
     r"""|(?P<bare>[A-Za-z_]\w{0,79})\s?=\s?)"""
 )
-# Nearly every value is a number, a word or a string without an escape.
-_PAIR = _KEY + r"""(?:(?P<value>'[^'\\]*'|[^'"(\[{<,)\]}>\s]{1,200})(?=[,)}]))?"""
+_PLAIN = r"""'[^'\\]*'|[^'"(\[{<,)\]}>\s]+"""
+"""A number, a word or a string without an escape: nearly every value is one."""
+
 _STRING = r"""'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*\""""
 _ELISION = r"[\s,]*(?:\.\.\.|…)"
 _INTEGER = r"-?[0-9]{1,18}"
@@ -58,28 +59,53 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
     if opened:
         position, closer = opened.end(), _CLOSERS[opened.group(1)]
     arguments: dict[str, Scalar] = {}
-    match = re.compile(_PAIR).match
     for _ in range(MAX_ARGUMENTS):
-        pair = match(text, position)
-        if pair is None:
+        if not scalars_only:
+            position = _take_usual(text, position, arguments)
+        key = re.compile(_KEY).match(text, position)
+        if key is None:
             if skipped := re.compile(_ELISION).match(text, position):
                 position = skipped.end()
                 continue
             break
-        _, quoted, bare, raw = pair.groups()
-        end = pair.end()
-        if raw is None:
-            start, (end, is_complete) = end, _end_of_value(text, end)
-            if not is_complete or (end >= len(text) and closer):
-                break
-            raw = text[start:end].strip()
+        end, is_complete = _end_of_value(text, key.end())
+        if not is_complete or (end >= len(text) and closer):
+            break
+        raw = text[key.end() : end].strip()
         if not scalars_only or _is_scalar(raw):
-            value = _brief(raw) if len(raw) < BRIEF else _scalar(raw)
-            arguments.setdefault(quoted or bare, value)
+            arguments.setdefault(key["quoted"] or key["bare"], _scalar(raw))
         position = end
         if closer and text[end] == closer:
             break
     return arguments
+
+
+def _take_usual(text: str, position: int, arguments: dict[str, Scalar]) -> int:
+    """Take arguments that are printed as SGLang prints nearly all of them.
+
+    Args:
+        text: The arguments.
+        position: Where to begin.
+        arguments: Takes them in; of a key given twice the first counts.
+
+    Returns:
+        Where the first stands that has another form, or none.
+    """
+    if text.startswith(", ", position):
+        position += 2
+    while len(arguments) < MAX_ARGUMENTS:
+        end = text.find(", ", position, position + BRIEF)
+        if end < 0:
+            break
+        key, _, raw = text[position:end].partition("=")
+        if key[:1] == "'":
+            key, _, raw = text[position + 1 : end].partition("': ")
+        value = _plain(raw)
+        if value is None or not (key.isascii() and key.isidentifier()):
+            break
+        arguments.setdefault(key, value[0])
+        position = end + 2
+    return position
 
 
 def is_closed(text: str) -> bool:
@@ -88,7 +114,10 @@ def is_closed(text: str) -> bool:
     Args:
         text: A line from ``server_args=`` on.
     """
-    outside = re.sub(_STRING, "", text)
+    if '"' in text or "\\" in text:
+        outside = re.sub(_STRING, "", text)
+    else:
+        outside = "".join(text.split("'")[::2]) + "'" * (text.count("'") % 2)
     opened, closed = (sum(map(outside.count, brackets)) for brackets in ("([{", ")]}"))
     return 0 < opened <= closed and "'" not in outside
 
@@ -162,8 +191,13 @@ def _scalar(text: str) -> Scalar:
     return text[:MAX_RAW]
 
 
-_brief = lru_cache(maxsize=1024)(_scalar)
-"""The same for short values, which most arguments share: None, False, 1."""
+@lru_cache(maxsize=1024)
+def _plain(text: str) -> tuple[Scalar] | None:
+    """Return the value that *text* prints; None where it may be no whole value.
+
+    Most arguments share a few: None, False, 1.
+    """
+    return (_scalar(text),) if re.fullmatch(_PLAIN, text) else None
 
 
 def _unescape(text: str) -> str:

@@ -12,7 +12,7 @@ from mamba_advisor.intake import Gatherer
 from mamba_advisor.pipe.outlet import Outlet
 from mamba_advisor.reader import LineReader
 from mamba_advisor.scan.learning import MAX_LINE, learn
-from mamba_advisor.scan.noise import ENOUGH
+from mamba_advisor.scan.noise import ENOUGH, GRACE
 from mamba_advisor.scan.scanner import Scanner
 from mamba_advisor.scan.sieve import MAX_KNOWN, Sieve
 
@@ -53,7 +53,7 @@ def test_patterns_of_many_starts() -> None:
     for number in range(MAX_KNOWN + 8):
         letters = chr(97 + number // 26) + chr(97 + number % 26)
         line = f"[2026-03-07 04:31:24] {letters} is noise of a start\n".encode()
-        for _ in range(ENOUGH):
+        for _ in range(GRACE + ENOUGH):
             learning.note_silent(line)
         assert learning._noise.heads
         learning.refresh()

@@ -19,6 +19,7 @@ from mamba_advisor.catalog import Catalog, load_catalog
 from mamba_advisor.intake import Gatherer
 from mamba_advisor.logfile import iter_lines, open_log
 from mamba_advisor.reader import LineReader
+from mamba_advisor.scan import noise
 from mamba_advisor.scan.scanner import BLOCK, Scanner
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -79,6 +80,13 @@ def made(mix: object, size: int, seed: int) -> bytes:
     return b"".join(MAKER.Maker(mix, seed).make(size))
 
 
+@pytest.fixture(params=[0, noise.GRACE], ids=["early", "late"])
+def _grace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Learn from the first lines on, too: most logs here are short."""
+    monkeypatch.setattr(noise, "GRACE", request.param)
+
+
+@pytest.mark.usefixtures("_grace")
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.parent.name)
 def test_fixtures_read_alike(path: Path) -> None:
     """Every recorded log gives the same boots both ways."""
@@ -87,6 +95,7 @@ def test_fixtures_read_alike(path: Path) -> None:
     assert by_line(data) == by_block([data])
 
 
+@pytest.mark.usefixtures("_grace")
 def test_published_logs_read_alike(shared: Path) -> None:
     """So does every published and every real log beside the checkout."""
     for path in sorted(shared.glob("logs*/*.log")):
@@ -95,6 +104,7 @@ def test_published_logs_read_alike(shared: Path) -> None:
         assert by_line(data) == by_block([data]), path.name
 
 
+@pytest.mark.usefixtures("_grace")
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1000, 4096])
 def test_any_portions_read_alike(size: int) -> None:
     """A log that comes in portions of any size, from one byte up, is the same log."""
@@ -104,6 +114,7 @@ def test_any_portions_read_alike(size: int) -> None:
     assert by_line(data) == by_block(cut(data, size))
 
 
+@pytest.mark.usefixtures("_grace")
 @pytest.mark.parametrize("byte", [b"\xc2", b"\xff", b"\x1b", b"\x00", b"z"])
 @pytest.mark.parametrize("place", [1, 13, 16])
 def test_damaged_time_reads_alike(byte: bytes, place: int) -> None:
@@ -146,6 +157,7 @@ def random_mix(rng: random.Random) -> object:
     )
 
 
+@pytest.mark.usefixtures("_grace")
 @pytest.mark.parametrize("seed", range(24))
 def test_generated_logs_read_alike(seed: int) -> None:
     """Logs with bars, restarts, imitations and noise of all kinds read alike."""
@@ -176,6 +188,7 @@ def damaged(data: bytes, rng: random.Random, share: float) -> bytes:
     return b"".join(made)
 
 
+@pytest.mark.usefixtures("_grace")
 @pytest.mark.parametrize("seed", range(16))
 def test_damaged_logs_read_alike(seed: int) -> None:
     """A line that was learned and then comes broken states no more than it does."""
@@ -186,6 +199,7 @@ def test_damaged_logs_read_alike(seed: int) -> None:
     assert by_line(data) == by_block(cut(data, rng.choice([777, 20_000, BLOCK])))
 
 
+@pytest.mark.usefixtures("_grace")
 @pytest.mark.parametrize("rest", [b"] INFO:     10.0.0.1:1", b" TP1] Decode batch, #"])
 def test_noise_never_begins_on_the_line_before(rest: bytes) -> None:
     """Half a time and a line in its length hide nothing but the half itself."""

@@ -38,6 +38,7 @@ from mamba_advisor.report.plot import render_plot
 from mamba_advisor.runtime.follow import Follower
 from mamba_advisor.runtime.metrics import evidence_of, parse_metrics
 from mamba_advisor.runtime.server import boot_from_server, parse_server_info
+from mamba_advisor.scan import noise
 from mamba_advisor.scan.scanner import Scanner
 from mamba_advisor.selftest import load
 from mamba_advisor.server_args import parse_arguments
@@ -156,7 +157,9 @@ def fuzz_log(rng: random.Random) -> None:
     data = mutate(rng.choice(corpus(".log")), rng)
     taken = take_in(io.BytesIO(data), catalog=catalog())
     gatherer = Gatherer()
+    grace, noise.GRACE = noise.GRACE, rng.choice((0, noise.GRACE))
     scanner = Scanner(catalog(), gatherer)
+    noise.GRACE = grace
     at = 0
     while at < len(data):
         size = rng.choice((1, 100, 10_000))
