@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from mamba_advisor.advice.model import Workload
 from mamba_advisor.boot.model import Boot
 from mamba_advisor.cli import main
+from mamba_advisor.cli.show import first_status
 from mamba_advisor.fleet import Outcome, Task, advise_boot, analyze_fleet
 from mamba_advisor.report import render
 from mamba_advisor.report.page import DETAILED_BOOTS
@@ -243,6 +244,22 @@ def test_many_logs_in_parallel(tmp_path: Path) -> None:
     names = [Path(one["source"]["name"]).name for one in json.loads(shown.stdout)]
     assert [f"{number}.log" for number in range(40)] == names
     assert "" == shown.stderr
+
+
+def test_logs_in_parallel_say_what_each_says_alone(tmp_path: Path) -> None:
+    """Workers that write the JSON themselves change no character and no status."""
+    odd = tmp_path / "odd.log"
+    odd.write_text("nothing of a server\n")
+    logs = [DEMO, FAILED, odd, DENSE, RESTARTED]
+    options = ["--require-concurrency", "18", "-L", "8k", "--format", "json"]
+
+    together = analyze(*logs, *options)
+    alone = [analyze(log, *options) for log in logs]
+
+    told = [one.stdout.rstrip("\n") for one in alone if one.stdout != "[]\n"]
+    assert "[\n" + ",\n".join(told) + "\n]\n" == together.stdout
+    assert "".join(one.stderr for one in alone) == together.stderr
+    assert first_status(one.exit_code for one in alone) == together.exit_code
 
 
 def test_summary_needs_no_more_than_is_kept(tmp_path: Path) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
+import importlib
 import pickle
+import pkgutil
 from typing import Any, ClassVar
 
 import pytest
 
+import mamba_advisor
 from mamba_advisor.record import COMPILED, Record, field, replace
 
 
@@ -241,3 +245,27 @@ def test_unsupported_field() -> None:
 
     with pytest.raises(TypeError, match="first"):
         Odd()
+
+
+def test_replace_looks_at_what_it_changed() -> None:
+    """A copy is checked as a new instance is, and defaults stay defaults."""
+    assert Checked(2) == replace(Checked(1), size=2)
+    assert Cheap(9) == replace(Cheap(1), first=9)
+    with pytest.raises(ValueError, match="below 0"):
+        replace(Checked(1), size=-1)
+
+
+def test_records_cache_nothing() -> None:
+    """A cached property would be copied to where it is wrong."""
+    for module in pkgutil.walk_packages(mamba_advisor.__path__, "mamba_advisor."):
+        if module.name != "mamba_advisor.__main__":
+            importlib.import_module(module.name)
+    kept = {
+        (record.__name__, name)
+        for record in Record.__subclasses__()
+        for name, value in vars(record).items()
+        if isinstance(value, functools.cached_property)
+    }
+
+    assert len(Record.__subclasses__()) > 100
+    assert set() == kept

@@ -20,7 +20,7 @@ from mamba_advisor.intake import Gatherer
 from mamba_advisor.logfile import iter_lines, open_log
 from mamba_advisor.reader import LineReader
 from mamba_advisor.scan import noise
-from mamba_advisor.scan.scanner import BLOCK, Scanner
+from mamba_advisor.scan.scanner import BLOCK, FIRST_BLOCK, Scanner
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = sorted((ROOT / "fixtures").rglob("*.log"))
@@ -112,6 +112,17 @@ def test_any_portions_read_alike(size: int) -> None:
     data = made(mix, 60_000, seed=size)
 
     assert by_line(data) == by_block(cut(data, size))
+
+
+@pytest.mark.parametrize("size", [FIRST_BLOCK - 1, FIRST_BLOCK, FIRST_BLOCK + 1])
+@pytest.mark.parametrize("shift", range(-3, 4))
+def test_log_that_outgrows_the_first_buffer(size: int, shift: int) -> None:
+    """Lines, and one of a hundred kilobytes, that end about where the buffer does."""
+    boot = made(MAKER.MIXES["one"], 40_000, seed=9)
+    filler = b"x" * (FIRST_BLOCK - len(boot) + shift) + b"\n"
+    data = boot + filler + b"y" * 100_000 + b"\n" + pool_is_full("TP0") + boot
+
+    assert by_line(data) == by_block([data]) == by_block(cut(data, size))
 
 
 @pytest.mark.usefixtures("_grace")

@@ -128,7 +128,7 @@ class Cut(Record):
 
     def keep(self, layers: tuple[int, ...]) -> tuple[int, ...]:
         """Return those of *layers* that stand in this stage."""
-        return tuple(layer for layer in layers if self.start <= layer < self.end)
+        return tuple([layer for layer in layers if self.start <= layer < self.end])
 
 
 def cut_stages(layers: int, launch: Launch) -> tuple[Cut, ...]:
