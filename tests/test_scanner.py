@@ -121,8 +121,10 @@ def test_log_that_outgrows_the_first_buffer(size: int, shift: int) -> None:
     boot = made(MAKER.MIXES["one"], 40_000, seed=9)
     filler = b"x" * (FIRST_BLOCK - len(boot) + shift) + b"\n"
     data = boot + filler + b"y" * 100_000 + b"\n" + pool_is_full("TP0") + boot
+    across = boot + filler[40:] + pool_is_full("TP0") + boot
 
     assert by_line(data) == by_block([data]) == by_block(cut(data, size))
+    assert by_line(across) == by_block([across]) == by_block(cut(across, size))
 
 
 @pytest.mark.usefixtures("_grace")
