@@ -28,7 +28,7 @@ from mamba_advisor.pattern import (
     Sample,
     Search,
 )
-from mamba_advisor.shipped import compile_trusted, ends_of
+from mamba_advisor.shipped import ends_of
 
 SCHEMA = 1
 """Version of the file format."""
@@ -118,17 +118,15 @@ def parse(text: str, where: str) -> Dialect:
     )
 
 
-def entries(dialect: Dialect, *, trusted: bool = False) -> list[Entry]:
-    """Return the patterns of *dialect*, ready to run.
-
-    Args:
-        dialect: The dialect.
-        trusted: It ships with this package: run it without a fuse.
-    """
-    compile_ = compile_trusted if trusted else _compile_fused
+def entries(dialect: Dialect) -> list[Entry]:
+    """Return the patterns of *dialect*, which is from outside, ready to run."""
     return [
         Entry(
-            dialect, pattern.event, pattern.anchor, partial(_itself, pattern), compile_
+            dialect,
+            pattern.event,
+            pattern.anchor,
+            partial(_itself, pattern),
+            _compile_fused,
         )
         for pattern in dialect.patterns
     ]

@@ -27,7 +27,7 @@ else:
         """
         cls = type(record)
         shape = _shape(cls)
-        if not shape.knows(tuple(changes)):
+        if not shape.known.issuperset(changes):
             return cls(**{**vars(record), **changes})  # which raises
         copy = object.__new__(cls)
         copy.__dict__.update(record.__dict__)
@@ -61,10 +61,10 @@ class _Shape:
 
     __slots__ = (
         "_fitting",
-        "_known",
         "checks",
         "defaults",
         "factories",
+        "known",
         "made",
         "names",
     )
@@ -78,6 +78,7 @@ class _Shape:
         self.names = [
             name for name, note in notes.items() if "ClassVar[" not in str(note)
         ]
+        self.known = frozenset(self.names)
         for name in self.names:
             default = vars(cls).get(name, _MISSING)
             if isinstance(default, _Factory):
@@ -86,28 +87,17 @@ class _Shape:
                 raise TypeError(f"{name}: takes the field function of this module")
             elif default is not _MISSING:
                 self.defaults[name] = default
-
         self._fitting: set[tuple[str, ...]] = set()
-        self._known: set[tuple[str, ...]] = set()
 
     def fits(self, given: tuple[str, ...]) -> bool:
         """Return whether the names *given* are fields, and all that are needed."""
         if given in self._fitting:
             return True
         optional = {*self.defaults, *self.factories}
-        fits = {*given} <= {*self.names} <= {*given, *optional}
+        fits = {*given} <= self.known <= {*given, *optional}
         if fits:  # a call of the source code, of which there are not many
             self._fitting.add(given)
         return fits
-
-    def knows(self, changed: tuple[str, ...]) -> bool:
-        """Return whether the names *changed* are fields."""
-        if changed in self._known:
-            return True
-        knows = {*changed} <= {*self.names}
-        if knows:
-            self._known.add(changed)
-        return knows
 
     def values(self, record: Record) -> tuple[Any, ...]:
         """Return the values of all fields of *record*."""

@@ -62,6 +62,8 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
     for _ in range(MAX_ARGUMENTS):
         if not scalars_only:
             position = _take_usual(text, position, arguments)
+            if len(arguments) >= MAX_ARGUMENTS:
+                break
         key = re.compile(_KEY).match(text, position)
         if key is None:
             if skipped := re.compile(_ELISION).match(text, position):

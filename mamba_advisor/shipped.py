@@ -41,13 +41,13 @@ def sketch(text: str, where: str) -> list[Entry]:
             _line_value(block, "event"),
             _line_value(block, "anchor"),
             partial(_parse_block, block),
-            compile_trusted,
+            _compile,
         )
         for block in blocks
     ]
 
 
-def compile_trusted(pattern: Pattern, _where: str) -> tuple[Search, int]:
+def _compile(pattern: Pattern, _where: str) -> tuple[Search, int]:
     """Return a search function, and the number of the last named group."""
     compiled = re.compile(pattern.regex)
     return compiled.search, max(compiled.groupindex.values(), default=0)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mamba_advisor.server_args import is_closed, parse_arguments
+from mamba_advisor import server_args
+from mamba_advisor.server_args import MAX_ARGUMENTS, is_closed, parse_arguments
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
 REAL = sorted((SHARED / "logs-real").glob("*.log"))
@@ -176,3 +177,30 @@ def test_real_line_is_read_to_its_end(path: Path) -> None:
         assert len(arguments) > 250
         assert isinstance(arguments["mem_fraction_static"], float)
         assert is_closed(line)
+
+
+@pytest.mark.parametrize("odd", ["", "odd=[], "])
+def test_arguments_without_end(odd: str) -> None:
+    """So many are taken, whatever their form, and no more."""
+    text = "".join(f"{odd.replace('odd', f'b{n}')}a{n}={n}, " for n in range(9000))
+
+    assert MAX_ARGUMENTS == len(parse_arguments(f"({text}z=1)"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(a=1, b='x, y', c=[1, 2], d=None, e='it''s', f=)",
+        "{'a': 1, 'b': 'x', 'c': {'d': 1, 'e': 2}, 'f': \"g\", 'h': 0.5}",
+        "a=1, b = 2, é=3, c='\\'', a=4, d=<x>, e=1.5.2, ... f=1, 2g=3",
+        "(a=1,b=2, c=3\n, d=4, e= 5, 'f': 6, g='h')",
+    ],
+)
+def test_usual_form_is_read_as_any_other(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is cut by hand comes out as the scanner of any form has it."""
+    read = parse_arguments(text)
+    monkeypatch.setattr(server_args, "_take_usual", lambda _text, at, _taken: at)
+
+    assert list(parse_arguments(text).items()) == list(read.items())
