@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 
+from mamba_advisor.importing import Finder
 from mamba_advisor.patience import hold_signals
 from mamba_advisor.postponed import postpone_all
 
@@ -16,6 +17,7 @@ def main() -> None:
     hold_signals()
     gc.set_threshold(YOUNG, 20, 50)
     postpone_all()
+    sys.meta_path.insert(0, Finder)
     from mamba_advisor.cli import main as program
 
     try:
