@@ -6,7 +6,7 @@ import sys
 
 from mamba_advisor.importing import Finder
 from mamba_advisor.patience import hold_signals
-from mamba_advisor.postponed import postpone_all
+from mamba_advisor.postponed import forget, postpone_all
 
 YOUNG = 100_000
 """New objects between two looks for garbage: start-up makes 60,000, and no garbage."""
@@ -19,6 +19,8 @@ def main() -> None:
     postpone_all()
     sys.meta_path.insert(0, Finder)
     from mamba_advisor.cli import main as program
+
+    forget("datetime", "threading", "uuid")
 
     try:
         program(prog_name="mamba-advisor")

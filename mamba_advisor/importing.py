@@ -32,14 +32,18 @@ class _Loader(SourceFileLoader):
         self._compiled = compiled
 
     def get_code(self, fullname: str) -> CodeType | None:
-        """Return the module's code; Python's own way where it is out of date."""
+        """Return the module's code; Python's own way where it is not up to date.
+
+        That way also puts right the path of code which was compiled elsewhere.
+        """
         compiled, self._compiled = self._compiled, b""  # it is needed once
         source = os.stat(self.path)
         of_source = int(source.st_mtime) & 0xFFFF_FFFF | (source.st_size << 32)
-        if compiled[:HEADER] != UNHASHED + of_source.to_bytes(8, "little"):
-            return super().get_code(fullname)
-        code: CodeType = marshal.loads(memoryview(compiled)[HEADER:])
-        return code
+        if compiled[:HEADER] == UNHASHED + of_source.to_bytes(8, "little"):
+            code: CodeType = marshal.loads(memoryview(compiled)[HEADER:])
+            if code.co_filename == self.path:
+                return code
+        return super().get_code(fullname)
 
 
 class Finder:

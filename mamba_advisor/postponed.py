@@ -2,13 +2,14 @@
 
 click imports ``inspect`` for its help texts only, and with it the compiler's grammar,
 the disassembler and the tokenizer: a twelfth of what a boot log takes.  It imports
-``uuid`` for a kind of option, which up to Python 3.12 compiles the expressions of
-``platform`` to learn that this is Linux.  rich imports ``pickle`` and ``random`` for
+``datetime`` and ``uuid`` for kinds of options that this program has not, and
+``threading`` for a name of ``_thread``.  rich imports ``pickle`` and ``random`` for
 links.
 """
 
 from __future__ import annotations
 
+import _thread
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -54,10 +55,21 @@ def postpone(name: str, *functions: str, **known: Any) -> None:
 
 def postpone_all() -> None:
     """Postpone what the libraries of this program import and it does not use."""
+    postpone("datetime", "datetime")
+    postpone("uuid", "UUID")
+    postpone("threading", local=_thread._local)
     postpone("inspect")
     postpone("copy")
     postpone("gettext", "gettext", "ngettext")
     postpone("pickle", "dumps", "loads")
     postpone("random", "getrandbits", "randint")
-    if sys.platform == "linux":
-        postpone("platform", system=lambda: "Linux")
+
+
+def forget(*names: str) -> None:
+    """Let the next import of modules load them, if they are postponed still.
+
+    Functions stand for classes in them, which only click is content with.
+    """
+    for name in names:
+        if isinstance(sys.modules.get(name), _Postponed):
+            del sys.modules[name]

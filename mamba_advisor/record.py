@@ -8,7 +8,8 @@ checkers, and ``fields``, ``replace`` and ``asdict`` of the standard library tak
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class _Shape:
 
     __slots__ = (
         "_fitting",
+        "_read",
         "checks",
         "defaults",
         "factories",
@@ -88,6 +90,7 @@ class _Shape:
             elif default is not _MISSING:
                 self.defaults[name] = default
         self._fitting: set[tuple[str, ...]] = set()
+        self._read: Callable[[object], tuple[Any, ...]] | None = None
 
     def fits(self, given: tuple[str, ...]) -> bool:
         """Return whether the names *given* are fields, and all that are needed."""
@@ -101,7 +104,10 @@ class _Shape:
 
     def values(self, record: Record) -> tuple[Any, ...]:
         """Return the values of all fields of *record*."""
-        return tuple([getattr(record, name) for name in self.names])
+        if self._read is None:
+            # Of a single name it would return the value itself.
+            self._read = attrgetter("__class__", "__class__", *self.names)
+        return self._read(record)[2:]
 
     def constructor(self) -> Callable[..., None]:
         """Return the compiled ``__init__``."""
@@ -193,10 +199,10 @@ class Record:
                 cls.__init__ = shape.constructor()
                 cls.__init__(self, *args, **given)
 
-    def items(self) -> Iterator[tuple[str, Any]]:
-        """Yield name and value of every field, in their order."""
-        for name in _shape(type(self)).names:
-            yield name, getattr(self, name)
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """Return name and value of every field, in their order."""
+        shape = _shape(type(self))
+        return zip(shape.names, shape.values(self), strict=True)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Record) or type(other) is not type(self):

@@ -6,6 +6,7 @@ import inspect
 import platform
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
@@ -108,12 +109,29 @@ def test_known_values() -> None:
     assert platform.system() == real
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the value is Linux's")
-def test_what_is_said_of_the_platform_holds() -> None:
-    """The word for this system is the one that the module would give."""
+def test_forgotten_modules_are_loaded_anew() -> None:
+    """Classes that functions stood for are the real ones behind `forget`."""
     script = (
-        "from mamba_advisor.postponed import postpone_all; postpone_all();"
-        "import platform; print(platform.system())"
+        "import sys; from mamba_advisor.postponed import forget, postpone;"
+        "postpone('uuid', 'UUID'); import uuid as early;"
+        "forget('uuid', 'json'); from uuid import UUID;"
+        "print(isinstance(UUID, type), early is sys.modules['uuid'], early.UUID(int=1))"
     )
 
-    assert f"{platform.system()}\n" == run(script)
+    assert f"True False {uuid.UUID(int=1)}\n" == run(script)
+
+
+def test_nothing_is_left_of_what_click_alone_is_content_with() -> None:
+    """Once the program's own modules are loaded, every import gives classes."""
+    script = (
+        "import os, sys; sys.argv = ['x', '--version'];"
+        "os._exit = lambda status: None;"
+        "from mamba_advisor.__main__ import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "from datetime import datetime; from threading import Thread, local\n"
+        "from uuid import UUID\n"
+        "print(all(isinstance(x, type) for x in (datetime, Thread, local, UUID)))"
+    )
+
+    assert "True" == run(script).split()[-1]

@@ -1,16 +1,16 @@
-"""The JSON object of an advice, and of a comparison, as plain Python values."""
+"""The JSON object of an advice, and of a comparison."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from mamba_advisor.advice.model import Advice, Interval
+from mamba_advisor.advice.model import Advice, Finding, Interval
 from mamba_advisor.boot.model import Boot
 from mamba_advisor.record import Record
-from mamba_advisor.runtime.model import Evidence, WorkerEvidence
+from mamba_advisor.runtime.model import Evidence
 
 if TYPE_CHECKING:
     from mamba_advisor.advice.comparison import Comparison
@@ -63,9 +63,6 @@ SAME_NAMES = (
 )
 """Keys of the object that are fields of `Advice` as they stand."""
 
-LEAVES = frozenset({int, str, bool, type(None)})
-"""Types of most values, which JSON knows as they are."""
-
 
 def to_dict(advice: Advice) -> dict[str, Any]:
     """Return the JSON object of *advice*, of plain values only.
@@ -74,10 +71,16 @@ def to_dict(advice: Advice) -> dict[str, Any]:
         Every key of the schema; None where a value is unknown.  Numbers are finite:
         a number that is not is None.
     """
+    document: dict[str, Any] = plain(outline(advice))
+    return document
+
+
+def outline(advice: Advice) -> dict[str, Any]:
+    """Return the JSON object of *advice*, with records yet to be `opened` in it."""
     boot = advice.boot
     document = {
         "schema_version": SCHEMA_VERSION,
-        "source": _plain(boot.source),
+        "source": boot.source,
         "boot": _place(boot),
         "sglang": {
             "version_low": boot.releases.low or None,
@@ -98,21 +101,50 @@ def to_dict(advice: Advice) -> dict[str, Any]:
             {"line": line, "text": text} for line, text in sorted(boot.excerpts.items())
         ],
     }
-    document |= {name: _plain(getattr(advice, name)) for name in SAME_NAMES}
+    document |= {name: getattr(advice, name) for name in SAME_NAMES}
     if advice.is_plan:
         document["self_check"] = None
     return document
 
 
-def comparison_to_dict(comparison: Comparison) -> dict[str, Any]:
-    """Return the JSON object of *comparison*, of plain values only."""
+def outline_comparison(comparison: Comparison) -> dict[str, Any]:
+    """Return the JSON object of *comparison*, with records yet to be `opened` in it."""
     return {
         "schema_version": SCHEMA_VERSION,
-        "before": to_dict(comparison.before),
-        "after": to_dict(comparison.after),
-        "changes": _plain(comparison.changes),
-        "verdict": _plain(comparison.verdict),
+        "before": outline(comparison.before),
+        "after": outline(comparison.after),
+        "changes": comparison.changes,
+        "verdict": comparison.verdict,
     }
+
+
+def opened(value: object) -> dict[str, Any] | None:
+    """Return as JSON knows it what its writer does not know.
+
+    Args:
+        value: A record or a mapping.
+
+    Returns:
+        Its fields, in which records may stand again; None where a number of an
+        interval is not finite.
+
+    Raises:
+        TypeError: It is neither.
+    """
+    if not isinstance(value, Record) and not isinstance(value, Mapping):
+        raise TypeError(f"{type(value).__name__} has no place in JSON")
+    if isinstance(value, Interval) and not _is_finite(value):
+        return None
+    fields = dict(value.items())
+    if isinstance(value, Finding):
+        fields["severity"] = value.severity.name.lower()
+    return fields
+
+
+def plain(document: Any) -> Any:
+    """Return *document* of plain values only; a number that is not finite is None."""
+    text = json.dumps(document, default=opened)
+    return json.loads(text, parse_constant=lambda _: None)
 
 
 def _place(boot: Boot) -> dict[str, Any]:
@@ -142,7 +174,7 @@ def _failure(boot: Boot) -> dict[str, Any] | None:
 def _settings(advice: Advice) -> dict[str, Any]:
     found = dict.fromkeys(SETTINGS, (None, None)) | dict(advice.settings)
     return {
-        name: {"value": _plain(value), "origin": origin}
+        name: {"value": value, "origin": origin}
         for name, (value, origin) in found.items()
     }
 
@@ -150,10 +182,10 @@ def _settings(advice: Advice) -> dict[str, Any]:
 def _runtime(evidence: Evidence) -> dict[str, Any]:
     """Return what all workers have shown, at the top; the rest below."""
     return {
-        **_worker(evidence.total),
-        "workers": [_worker(worker) for worker in evidence.workers],
+        **dict(evidence.total.items()),
+        "workers": evidence.workers,
         **{
-            name: _plain(getattr(evidence, name))
+            name: getattr(evidence, name)
             for name in (
                 "first_stamp",
                 "last_stamp",
@@ -165,34 +197,6 @@ def _runtime(evidence: Evidence) -> dict[str, Any]:
             )
         },
     }
-
-
-def _worker(worker: WorkerEvidence) -> dict[str, Any]:
-    document: dict[str, Any] = _plain(worker)
-    return document
-
-
-def _plain(value: object) -> Any:
-    """Return *value* as JSON knows it: data classes become objects of their fields."""
-    if type(value) in LEAVES:
-        return value
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    if isinstance(value, int | float | str):
-        return _scalar(value)
-    if isinstance(value, Interval) and not _is_finite(value):
-        return None
-    assert isinstance(value, Record | Mapping)
-    return {str(name): _plain(item) for name, item in value.items()}
-
-
-def _scalar(value: float | str) -> float | str | None:
-    """Return a word for a severity, and None for what is no number."""
-    if isinstance(value, IntEnum):
-        return value.name.lower()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def _is_finite(value: Interval) -> bool:

@@ -8,7 +8,6 @@ prints nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 
 from mamba_advisor.boot import pick
 from mamba_advisor.boot.phase import PHASES, Phase
@@ -85,6 +84,8 @@ DATED = len("2026-02-27 17:10:28")
 
 
 def _seconds(stamp: str) -> float:
+    from datetime import datetime
+
     try:
         return datetime.fromisoformat(stamp[:DATED]).timestamp()
     except ValueError:

@@ -99,13 +99,13 @@ def _engine(sources: Sequence[str], cluster: str | None) -> Engine:
 
 def _write(work: Work, source: str) -> tuple[Outcome, ...]:
     """Analyze one log, and write the JSON where that is done: text travels fast."""
-    from mamba_advisor.cli.documents import written
     from mamba_advisor.fleet import in_brief
+    from mamba_advisor.report.jsondoc import line_of
 
     return tuple(
         outcome
         if (advice := outcome.advice) is None
-        else replace(outcome, advice=in_brief(advice), document=written(advice))
+        else replace(outcome, advice=in_brief(advice), document=line_of(advice))
         for outcome in work(source)
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from mamba_advisor.cli.documents import Documents, written
+from mamba_advisor.cli.documents import Documents
 from mamba_advisor.cli.terminal import wants_color, width
 from mamba_advisor.errors import (
     FAILED_BOOT,
@@ -125,7 +125,7 @@ def finish(
         said.update(dict.fromkeys(lines))
         for advice in shown([outcome], options):
             if documents is not None:
-                documents.add(outcome.document or written(advice))
+                documents.add(advice, outcome.document)
             else:
                 advices.append(advice)
     click.echo("".join(said), err=True, nl=False)

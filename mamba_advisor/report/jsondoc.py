@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mamba_advisor.advice.document import comparison_to_dict, to_dict
+from mamba_advisor.advice.document import opened, outline, outline_comparison, plain
 from mamba_advisor.advice.model import Advice
 from mamba_advisor.report.jsontext import text_of
 
@@ -15,14 +15,20 @@ if TYPE_CHECKING:
 
 
 def render_json(advices: Sequence[Advice]) -> str:
-    """Return an object for one boot, an array for any other number."""
-    documents = [to_dict(advice) for advice in advices]
-    return _dump(documents[0] if len(documents) == 1 else documents)
+    """Return an object for one boot, an array for any other number, a line each."""
+    if len(advices) == 1:
+        return _dump(outline(advices[0])) + "\n"
+    return "[\n" + ",\n".join(map(line_of, advices)) + "\n]\n" if advices else "[]\n"
+
+
+def line_of(advice: Advice) -> str:
+    """Return the object of *advice* on a line, without its end."""
+    return _dump(outline(advice), levels=0)
 
 
 def render_comparison_json(comparison: Comparison) -> str:
     """Return the object of a comparison."""
-    return _dump(comparison_to_dict(comparison))
+    return _dump(outline_comparison(comparison), levels=3) + "\n"
 
 
 def schema() -> dict[str, Any]:
@@ -34,6 +40,10 @@ def schema() -> dict[str, Any]:
     return document
 
 
-def _dump(document: object) -> str:
+def _dump(document: dict[str, Any], levels: int = 2) -> str:
     """Write strict JSON in ASCII, so that no control character is left in it."""
-    return text_of(document).replace("\x7f", "\\u007f") + "\n"
+    try:
+        text = text_of(document, opened, levels)
+    except ValueError:  # a number is not finite
+        text = text_of(plain(document), opened, levels)
+    return text.replace("\x7f", "\\u007f")
