@@ -140,8 +140,8 @@ def builtin_files() -> Iterator[tuple[str, str]]:
         # Plain files cost a fifth of importlib.resources at start-up.
         for name in sorted(os.listdir(folder)):
             if name.endswith(".toml"):
-                with open(os.path.join(folder, name), encoding="utf-8") as stream:
-                    yield name, stream.read()
+                with open(os.path.join(folder, name), "rb") as stream:
+                    yield name, stream.read().decode()
         return
     from importlib.resources import files
 

@@ -21,12 +21,12 @@ from mamba_advisor.pattern import (
     LINE_COST,
     MATCH_TIMEOUT_S,
     SLACK_S,
+    Compiled,
     Dialect,
     Entry,
     Field,
     Pattern,
     Sample,
-    Search,
 )
 from mamba_advisor.shipped import ends_of
 
@@ -145,8 +145,8 @@ def _itself(pattern: Pattern) -> Pattern:
     return pattern
 
 
-def _compile_fused(pattern: Pattern, where: str) -> tuple[Search, int]:
-    """Return a search that raises `TimeoutError`, and the last named group.
+def _compile_fused(pattern: Pattern, where: str) -> Compiled:
+    """Return what `Entry` needs; the search raises `TimeoutError`.
 
     What a pattern may take grows with what it has read: a process may read logs for
     months.  Only what it needs itself counts, not how long others keep it waiting.
@@ -164,7 +164,7 @@ def _compile_fused(pattern: Pattern, where: str) -> tuple[Search, int]:
             raise TimeoutError
         return found
 
-    return search, max(fused.groupindex.values(), default=0)
+    return search, max(fused.groupindex.values(), default=0), 0
 
 
 def _fused(pattern: Pattern, where: str) -> Any:

@@ -53,9 +53,10 @@ class Matcher:
         self._order = {anchor: place for place, anchor in enumerate(catalog.exact)}
         self._always: list[str] = []
         self._words: dict[str, list[str]] = {}
+        find = re.compile(rf"(?<=\W){_WORD}(?=\W)").search
         for anchor in catalog.exact:
             # A word that ends inside the anchor stands in every line with it.
-            inner = re.findall(rf"(?<=\W){_WORD}(?=\W)", anchor)
+            inner = find(anchor)
             where = self._words.setdefault(inner[0], []) if inner else self._always
             where.append(anchor)
 

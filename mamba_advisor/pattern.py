@@ -41,6 +41,11 @@ _FALSE = frozenset({"false", "0", "no", "off", "none", ""})
 Search = Callable[[str], "re.Match[str] | None"]
 """A compiled regex's search; it raises `TimeoutError` when it has a fuse."""
 
+Compiled = tuple[Search, int, int]
+"""A search, the number of the last named group, and how many characters before its
+match belong to the wording.
+"""
+
 
 class Field(Record):
     """How a named group of a regex becomes a fact."""
@@ -123,6 +128,7 @@ class Entry:
     """A pattern ready to run; parsed and compiled when it is first needed."""
 
     __slots__ = (
+        "_ahead",
         "_compile",
         "_last",
         "_make",
@@ -142,7 +148,7 @@ class Entry:
         event: str,
         anchor: str,
         make: Callable[[], Pattern],
-        compile: Callable[[Pattern, str], tuple[Search, int]],  # noqa: A002
+        compile: Callable[[Pattern, str], Compiled],  # noqa: A002
     ) -> None:
         self.dialect = dialect.name
         self.where = dialect.where
@@ -155,6 +161,7 @@ class Entry:
         self._pattern: Pattern | None = None
         self._search: Search | None = None
         self._last = 0
+        self._ahead = 0
 
     @property
     def pattern(self) -> Pattern:
@@ -180,7 +187,7 @@ class Entry:
         """
         pattern = self.pattern
         if self._search is None:
-            self._search, self._last = self._compile(pattern, self.where)
+            self._search, self._last, self._ahead = self._compile(pattern, self.where)
         try:
             found = self._search(text)
         except TimeoutError as error:
@@ -207,7 +214,7 @@ class Entry:
         if self.edited and pattern.fields and not taken:
             return None
         may_go_on = self._last > 0 and found.group(self._last) is None
-        return Hit(facts, found.start(), found.end(), may_go_on)
+        return Hit(facts, found.start() - self._ahead, found.end(), may_go_on)
 
 
 def convert(

@@ -10,7 +10,16 @@ import re
 from functools import partial
 from typing import Any
 
-from mamba_advisor.pattern import Dialect, Entry, Field, Pattern, Search
+from mamba_advisor.pattern import Compiled, Dialect, Entry, Field, Pattern
+
+GUARD = r"(?<!\w)"
+"""Before most wordings: they do not begin within a word."""
+
+ESCAPED = str.maketrans({char: f"\\{char}" for char in ".()[]{}*+?^$|\\"})
+"""How the built-in files write text in a regex."""
+
+REPEATS = tuple("?*+{")
+"""What would repeat the last character of an anchor."""
 
 
 def sketch(text: str, where: str) -> list[Entry]:
@@ -47,10 +56,35 @@ def sketch(text: str, where: str) -> list[Entry]:
     ]
 
 
-def _compile(pattern: Pattern, _where: str) -> tuple[Search, int]:
-    """Return a search function, and the number of the last named group."""
-    compiled = re.compile(pattern.regex)
-    return compiled.search, max(compiled.groupindex.values(), default=0)
+def _compile(pattern: Pattern, _where: str) -> Compiled:
+    """Return what `Entry` needs to search with the regex of *pattern*.
+
+    To compile a character takes as long as to read a line.  An anchor that a wording
+    begins with is looked for as the text that it is, and what follows is compiled.
+    """
+    regex, anchor = pattern.regex, pattern.anchor
+    guarded = regex.startswith(GUARD)
+    wording = regex[len(GUARD) :] if guarded else regex
+    opening = anchor.translate(ESCAPED)
+    rest = wording[len(opening) :]
+    begins = anchor and wording.startswith(opening) and rest[:1] not in REPEATS
+    compiled = re.compile(rest if begins else regex)
+    last = max(compiled.groupindex.values(), default=0)
+    if not begins:
+        return compiled.search, last, 0
+
+    def search(text: str) -> re.Match[str] | None:
+        at = text.find(anchor)
+        while at >= 0:
+            before = text[at - 1 : at] if guarded else ""
+            if not (before.isalnum() or before == "_"):
+                found = compiled.match(text, at + len(anchor))
+                if found is not None:
+                    return found
+            at = text.find(anchor, at + 1)
+        return None
+
+    return search, last, len(anchor)
 
 
 def ends_of(text: str) -> tuple[str, str]:
@@ -93,12 +127,7 @@ def _block(block: str) -> dict[str, Any]:
 
 def _line_value(block: str, key: str) -> str:
     """Return the string on the line of *key*, empty without one; never on the first."""
-    label = f'\n{key} = "'
-    start = block.find(label)
-    if start < 0:
-        return ""
-    start += len(label)
-    return block[start : block.index('"\n', start)]
+    return block.partition(f'\n{key} = "')[2].partition('"\n')[0]
 
 
 def _value(text: str) -> Any:

@@ -16,13 +16,13 @@ from mamba_advisor.advice.model import (
     Interval,
     KvPoolAdvice,
     RankAdvice,
+    Recommendation,
     SelfCheck,
     StatePoolAdvice,
     SweepRow,
     Workload,
 )
 from mamba_advisor.advice.options import Overrides
-from mamba_advisor.advice.recommend import recommend
 from mamba_advisor.advice.residency import residency_of
 from mamba_advisor.advice.rules import judge
 from mamba_advisor.advice.rules.reading import model_agrees
@@ -89,7 +89,7 @@ def advise_situation(
 ) -> Advice:
     """Return the advice on a situation; see `advise`."""
     coaching = _coaching(situation)
-    recommendation = coaching.recommendation if coaching else recommend(situation)
+    recommendation = coaching.recommendation if coaching else _recommended(situation)
     rows: tuple[SweepRow, ...] = ()
     undecided = recommendation is None and coaching is None
     if sweep or undecided:
@@ -132,6 +132,15 @@ def advise_situation(
         curves=sweeping.curves_of(situation, recommendation, curves),
         is_plan=boot.outcome is None,
     )
+
+
+def _recommended(situation: Situation) -> Recommendation | None:
+    """Return the one thing to do, if it is known what the server is to carry."""
+    if situation.context is None and situation.target is None:
+        return None
+    from mamba_advisor.advice.recommend import recommend
+
+    return recommend(situation)
 
 
 def _coaching(situation: Situation) -> Coaching | None:

@@ -44,15 +44,13 @@ SLACK_SLOTS = 1.05
 
 
 def recommend(situation: Situation) -> Recommendation | None:
-    """Return what to set; None while neither context nor concurrency is known.
+    """Return what to set, where a context or a concurrency is known.
 
     A failed boot is `coach`'s.
     """
     problem, today = situation.problem, situation.today
     if problem is None or today is None:
         return _pin_alone(situation)
-    if situation.context is None and situation.target is None:
-        return None
     if situation.boot.unified:
         return _unified(situation, today)
     choice = choose_split(situation, problem)
