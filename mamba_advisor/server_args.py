@@ -20,8 +20,12 @@ LARGEST = 1e18
 MAX_RAW = 300
 """Characters kept of a value that is no scalar."""
 
-BRIEF = 120
-"""Characters of an argument, name and value, that is looked for in the usual form."""
+BRIEF = 80
+"""Characters of an argument, name and value, that is looked for in the usual form: a
+name has no more.
+"""
+
+NOTHING = ("", "", "")
 
 _KEY = (
     r"""[\s,]*(?:(?P<quote>['"])(?P<quoted>[A-Za-z_]\w{0,79})(?P=quote)\s?:\s?"""
@@ -31,6 +35,8 @@ _PLAIN = r"""'[^'\\]*'|[^'"(\[{<,)\]}>\s]+"""
 """A number, a word or a string without an escape: nearly every value is one."""
 
 _STRING = r"""'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*\""""
+_DULL = r"""[^'"(\[{<,)\]}\s]+"""
+_DULL_INSIDE = r"""[^'"(\[{<)\]}>]+"""
 _ELISION = r"[\s,]*(?:\.\.\.|…)"
 _INTEGER = r"-?[0-9]{1,18}"
 _DECIMAL = r"-?(?:\d{1,15}\.\d{0,17}|\d{1,15})(?:e[+-]?\d{1,3})?"
@@ -59,9 +65,10 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
     if opened:
         position, closer = opened.end(), _CLOSERS[opened.group(1)]
     arguments: dict[str, Scalar] = {}
+    usual = None if scalars_only else _Usual(text, position, in_dict=closer == "}")
     for _ in range(MAX_ARGUMENTS):
-        if not scalars_only:
-            position = _take_usual(text, position, arguments)
+        if usual is not None:
+            position = usual.take(position, arguments)
             if len(arguments) >= MAX_ARGUMENTS:
                 break
         key = re.compile(_KEY).match(text, position)
@@ -82,32 +89,58 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
     return arguments
 
 
-def _take_usual(text: str, position: int, arguments: dict[str, Scalar]) -> int:
-    """Take arguments that are printed as SGLang prints nearly all of them.
+class _Usual:
+    """The arguments as SGLang prints nearly all of them, cut at every comma.
 
-    Args:
-        text: The arguments.
-        position: Where to begin.
-        arguments: Takes them in; of a key given twice the first counts.
-
-    Returns:
-        Where the first stands that has another form, or none.
+    What was no comma between two arguments is found out piece by piece.
     """
-    if text.startswith(", ", position):
-        position += 2
-    while len(arguments) < MAX_ARGUMENTS:
-        end = text.find(", ", position, position + BRIEF)
-        if end < 0:
-            break
-        key, _, raw = text[position:end].partition("=")
-        if key[:1] == "'":
-            key, _, raw = text[position + 1 : end].partition("': ")
-        value = _plain(raw)
-        if value is None or not (key.isascii() and key.isidentifier()):
-            break
-        arguments.setdefault(key, value[0])
-        position = end + 2
-    return position
+
+    def __init__(self, text: str, start: int, *, in_dict: bool) -> None:
+        self._pieces = text[start:].split(", ", 2 * MAX_ARGUMENTS)
+        self._next, self._at = 0, start
+        equals = "': " if in_dict else "="
+        cut = [
+            piece.partition(equals) if len(piece) <= BRIEF else NOTHING
+            for piece in self._pieces[:-1]  # the last one may hold what comes behind
+        ]
+        if in_dict:
+            self._keys = [key[1:] if key[:1] == "'" else "" for key, _, _ in cut]
+        else:
+            self._keys = [key for key, _, _ in cut]
+        self._values = [_plain(raw) for _, _, raw in cut]
+        self._values.append(None)
+        names = map(str.isidentifier, self._keys)
+        if not text.isascii():
+            names = map(bool.__and__, names, map(str.isascii, self._keys))
+        self._is_name = [*names, False]
+
+    def take(self, position: int, arguments: dict[str, Scalar]) -> int:
+        """Take what stands at *position* in the usual form; return where that ends.
+
+        Args:
+            position: In the text: behind the bracket, or behind an argument.
+            arguments: Takes them in; of a key given twice the first counts.
+        """
+        while self._at < position and self._next < len(self._pieces):
+            self._at += len(self._pieces[self._next]) + 2
+            self._next += 1
+        begin = self._next
+        if self._at not in (position, position + 2) or begin >= len(self._pieces):
+            return position
+        room = begin + MAX_ARGUMENTS - len(arguments)
+        stop = min(
+            self._values.index(None, begin), self._is_name.index(False, begin), room
+        )
+        if stop == begin:
+            return position
+        for key, value in zip(
+            self._keys[begin:stop], self._values[begin:stop], strict=True
+        ):
+            if value is not None:
+                arguments.setdefault(key, value[0])
+        self._at += sum(map(len, self._pieces[begin:stop])) + 2 * (stop - begin)
+        self._next = stop
+        return self._at
 
 
 def is_closed(text: str) -> bool:
@@ -128,7 +161,12 @@ def _end_of_value(text: str, start: int) -> tuple[int, bool]:
     """Return where the value at *start* ends, and whether it is complete."""
     position, open_brackets = start, list[str]()
     length = len(text)
+    # Within brackets only quotes and brackets matter.
+    outside, inside = re.compile(_DULL).match, re.compile(_DULL_INSIDE).match
     while position < length:
+        if dull := (inside if open_brackets else outside)(text, position):
+            position = dull.end()
+            continue
         char = text[position]
         if char in "'\"":
             position = _end_of_string(text, position)

@@ -14,7 +14,7 @@ from mamba_advisor.dialect import parse
 from mamba_advisor.prefix import peel
 from mamba_advisor.reader import LineReader, read_readings
 from mamba_advisor.selftest import load
-from mamba_advisor.shipped import sketch
+from mamba_advisor.shipped import _compile, sketch
 
 FILES = dict(builtin_files())
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
@@ -80,6 +80,38 @@ def test_sketch_is_what_the_file_says(where: str) -> None:
             entry.edited,
             entry.rank,
         )
+
+
+def test_search_is_that_of_the_regex() -> None:
+    """An anchor that a wording begins with is left out of what is compiled, no more."""
+    shorter = 0
+    lines = [line for _, _, line in SAMPLES]
+    for where, text in FILES.items():
+        for pattern in parse(text, where).patterns:
+            search, last, ahead = _compile(pattern, where)
+            regex = re.compile(pattern.regex)
+            assert max(regex.groupindex.values(), default=0) == last
+            shorter += ahead > 0
+            near = [line for line in lines if pattern.anchor in line]
+            for line in near:
+                at = line.find(pattern.anchor)
+                for tried in (
+                    line,
+                    line[at:],
+                    f"x{line[at:]}",
+                    f"_{line[at:]} {line[at:]}",
+                    f"é{line[at:]} ·{line[at:]}",
+                    line[:at] + pattern.anchor + line[at:],
+                    line[: at + len(pattern.anchor)],
+                    line[:-9],
+                ):
+                    expected, found = regex.search(tried), search(tried)
+                    assert (expected is None) == (found is None), tried
+                    if expected is not None and found is not None:
+                        assert expected.start() == found.start() - ahead
+                        assert expected.end() == found.end()
+                        assert expected.groupdict() == found.groupdict()
+    assert shorter > 50
 
 
 @pytest.mark.parametrize("where", FILES)

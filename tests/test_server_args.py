@@ -187,20 +187,26 @@ def test_arguments_without_end(odd: str) -> None:
     assert MAX_ARGUMENTS == len(parse_arguments(f"({text}z=1)"))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "(a=1, b='x, y', c=[1, 2], d=None, e='it''s', f=)",
-        "{'a': 1, 'b': 'x', 'c': {'d': 1, 'e': 2}, 'f': \"g\", 'h': 0.5}",
-        "a=1, b = 2, é=3, c='\\'', a=4, d=<x>, e=1.5.2, ... f=1, 2g=3",
-        "(a=1,b=2, c=3\n, d=4, e= 5, 'f': 6, g='h')",
-    ],
+PIECES = (
+    *("a=1", "b='x y'", "c=None", "a=2", "'d': True", "'e': 0.5", "f=", "g = 3"),
+    *("h='it''s'", "i=[1, 2]", "j={'k': 1, 'l': 2}", "m=<x: 'y'>", "n=1)", "é=1"),
+    *("o='", 'p="q, r"', "s='\\''", "…", "...", "", "t=1.5.2", "2u=3", "v=()"),
+    *("w=" + "x" * 130, "y" * 85 + "=1", "'z' : 1", "aa=1 bb=2", "cc=\n"),
+)
+
+
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=8),
+    st.sampled_from((", ", ",", " , ", ", ,")),
+    st.sampled_from(("", "(", "{", "ServerArgs(")),
+    st.sampled_from(("", ")", "}", "), z=1")),
 )
 def test_usual_form_is_read_as_any_other(
-    text: str, monkeypatch: pytest.MonkeyPatch
+    pieces: list[str], comma: str, opening: str, closing: str
 ) -> None:
-    """What is cut by hand comes out as the scanner of any form has it."""
+    """What is cut at its commas comes out as the scanner of any form has it."""
+    text = opening + comma.join(pieces) + closing
     read = parse_arguments(text)
-    monkeypatch.setattr(server_args, "_take_usual", lambda _text, at, _taken: at)
-
-    assert list(parse_arguments(text).items()) == list(read.items())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(server_args._Usual, "take", lambda _, position, _taken: position)
+        assert list(parse_arguments(text).items()) == list(read.items())
