@@ -27,6 +27,9 @@ name has no more.
 
 NOTHING = ("", "", "")
 
+UNUSUAL = "\0"
+"""In place of a value that has another form."""
+
 _KEY = (
     r"""[\s,]*(?:(?P<quote>['"])(?P<quoted>[A-Za-z_]\w{0,79})(?P=quote)\s?:\s?"""
     r"""|(?P<bare>[A-Za-z_]\w{0,79})\s?=\s?)"""
@@ -108,7 +111,7 @@ class _Usual:
         else:
             self._keys = [key for key, _, _ in cut]
         self._values = [_plain(raw) for _, _, raw in cut]
-        self._values.append(None)
+        self._values.append(UNUSUAL)
         names = map(str.isidentifier, self._keys)
         if not text.isascii():
             names = map(bool.__and__, names, map(str.isascii, self._keys))
@@ -129,15 +132,14 @@ class _Usual:
             return position
         room = begin + MAX_ARGUMENTS - len(arguments)
         stop = min(
-            self._values.index(None, begin), self._is_name.index(False, begin), room
+            self._values.index(UNUSUAL, begin), self._is_name.index(False, begin), room
         )
         if stop == begin:
             return position
-        for key, value in zip(
-            self._keys[begin:stop], self._values[begin:stop], strict=True
-        ):
-            if value is not None:
-                arguments.setdefault(key, value[0])
+        pairs = zip(self._keys[begin:stop], self._values[begin:stop], strict=True)
+        for key, value in pairs:
+            if key not in arguments:
+                arguments[key] = value
         self._at += sum(map(len, self._pieces[begin:stop])) + 2 * (stop - begin)
         self._next = stop
         return self._at
@@ -232,12 +234,12 @@ def _scalar(text: str) -> Scalar:
 
 
 @lru_cache(maxsize=1024)
-def _plain(text: str) -> tuple[Scalar] | None:
-    """Return the value that *text* prints; None where it may be no whole value.
+def _plain(text: str) -> Scalar:
+    """Return the value that *text* prints; `UNUSUAL` where it may be no whole value.
 
     Most arguments share a few: None, False, 1.
     """
-    return (_scalar(text),) if re.fullmatch(_PLAIN, text) else None
+    return _scalar(text) if re.fullmatch(_PLAIN, text) else UNUSUAL
 
 
 def _unescape(text: str) -> str:

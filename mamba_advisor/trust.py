@@ -74,10 +74,10 @@ class Trust:
     @property
     def is_calm(self) -> bool:
         """Whether nobody is printing a traceback."""
-        return not any(
-            speaker.in_frames or (speaker.in_traceback and self.uses_prefix)
-            for speaker in self._speakers.values()
-        )
+        for speaker in self._speakers.values():
+            if speaker.in_frames or (speaker.in_traceback and self.uses_prefix):
+                return False
+        return True
 
     def hear(self, spoken: Spoken) -> bool:
         """Note a line; return whether it is a traceback's frame, which states nothing.

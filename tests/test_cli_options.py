@@ -12,7 +12,7 @@ from mamba_advisor.advice.model import Workload
 from mamba_advisor.cli import values
 from mamba_advisor.cli.call import gather
 from mamba_advisor.cli.declared import SECTIONS
-from mamba_advisor.cli.options import Option
+from mamba_advisor.cli.options import Command, Option
 
 GIB = 1 << 30
 
@@ -27,6 +27,43 @@ def parsed(*arguments: str) -> dict[str, Any]:
     return dict(
         click.Command("x", params=[*options]).make_context("x", [*arguments]).params
     )
+
+
+CALLS: tuple[list[str], ...] = (
+    [],
+    ["-L", "8k", "--format", "json"],
+    ["--input-len=1k", "--output-len", "2k", "-q"],
+    ["--no-overlap", "--radix-cache", "--mamba-full-memory-ratio", "3"],
+    ["--parser", "a.toml", "--parser=b.toml", "--boot", "all"],
+    ["--plot", "x.svg", "--debug"],
+    ["-qL8k", "--color=never"],
+    ["-c", "7", "--", "--sweep"],
+)
+
+
+@pytest.mark.parametrize("arguments", CALLS, ids=" ".join)
+def test_options_that_no_argument_names_have_their_defaults(
+    arguments: list[str],
+) -> None:
+    """They are not made, and the call comes to the same."""
+    command = Command("x", params=[click.Argument(["logs"], nargs=-1)])
+    params = command.make_context("x", [*arguments]).params
+    assert params.pop("logs") == (("--sweep",) if "--" in arguments else ())
+    assert gather(params) == gather(parsed(*arguments[: 2 if "--" in arguments else 9]))
+
+
+def test_only_named_options_are_made() -> None:
+    """Where an argument is not understood at once, and for help, all are."""
+    for arguments, made in (
+        (["--format", "json"], ["--format"]),
+        (["--no-overlap", "--tp-size=2"], ["--overlap", "--tp-size"]),
+        (["-qL8k"], None),
+    ):
+        command = Command("x")
+        command.make_context("x", arguments)
+        found = [option.opts[-1] for option in command._made.values()]
+        assert found == made if made else len(found) > 30
+    assert len(Command("x").get_params(click.Context(Command("x")))) > 30
 
 
 @pytest.mark.parametrize(

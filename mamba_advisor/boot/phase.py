@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 
-
-class Phase(IntEnum):
-    """A stretch of a server start; each rank passes them in this order.
+class Phase:
+    """The stretches of a server start; each rank passes them in this order.
 
     Only a draft worker's weights come once more after the target's graphs (up to
-    0.5.13).
+    0.5.13).  Numbers, as an enumeration takes longer to make than a line to read.
     """
 
     NONE = 0

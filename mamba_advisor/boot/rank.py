@@ -17,7 +17,7 @@ class RankDraft(Record, frozen=False):
     expects_draft: bool | None = None
     """Whether the launch arguments name a draft model; None: no arguments known."""
 
-    phase: Phase = Phase.NONE
+    phase: int = Phase.NONE
     last_event: str = ""
     pending: list[Reading] = field(default_factory=list)
     """Lines that may turn out to belong to a later start."""

@@ -116,9 +116,10 @@ def settle(
         Name -> value and origin.  What nothing states or implies is left out.
     """
     settings, printed = {}, {}
-    for key, (value, line) in arguments.items():
-        name = RENAMED.get(key, key)
-        if name in KEPT:
+    for key in arguments:
+        if key in KEPT or key in RENAMED:
+            name = RENAMED.get(key, key)
+            value, line = arguments[key]
             settings[name] = Setting(value, f"log:{line}")
             printed[name] = line
     for notice in notices:

@@ -258,8 +258,11 @@ class StartDraft(Record, frozen=False):
 
     def _arguments(self, reading: Reading) -> None:
         arguments = pick.arguments(reading)
-        for name, value in arguments.items():
-            self.arguments.setdefault(name, (value, reading.line))
+        line = reading.line
+        stated = {name: (value, line) for name, value in arguments.items()}
+        for name in stated.keys() & self.arguments.keys():
+            del stated[name]
+        self.arguments.update(stated)
         if pick.is_whole(reading):
             self.has_arguments = True
             self.nodes.add(arguments.get("node_rank"))

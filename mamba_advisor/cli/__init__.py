@@ -196,7 +196,8 @@ def _hand_down(
     }
     if not given or name is None or command is None:
         return
-    takes = {parameter.name for parameter in command.get_params(ctx)}
+    shared = command.shared() if isinstance(command, Command) else []
+    takes = {parameter.name for parameter in [*command.params, *shared]}
     if stray := [option.replace("_", "-") for option in given if option not in takes]:
         raise click.UsageError(f"{name} takes no --{stray[0]}.", ctx)
     ctx.default_map = {name: given}

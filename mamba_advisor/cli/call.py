@@ -70,6 +70,9 @@ class Options(Record):
 def gather(given: Mapping[str, Any]) -> Options:
     """Return what the values of the shared options amount to.
 
+    Args:
+        given: Their values; an option that is not in it has its default.
+
     Raises:
         click.UsageError: Two of them contradict each other.
     """
@@ -82,14 +85,14 @@ def gather(given: Mapping[str, Any]) -> Options:
             "--max-mamba-cache-size takes the place of --mamba-full-memory-ratio: "
             "give one of them."
         )
-    rest["plot_format"] = _plot_format(rest["plot"], rest["plot_format"])
+    rest["plot_format"] = _plot_format(rest.get("plot"), rest.get("plot_format"))
     return Options(workload=workload, overrides=overrides, **rest)
 
 
 def _workload(rest: dict[str, Any]) -> Workload:
     """Take the workload's options out of *rest*."""
-    context: int | None = rest.pop("avg_context")
-    lengths = rest.pop("input_len"), rest.pop("output_len")
+    context: int | None = rest.pop("avg_context", None)
+    lengths = rest.pop("input_len", None), rest.pop("output_len", None)
     if lengths != (None, None):
         if context is not None:
             raise click.UsageError(
@@ -101,8 +104,8 @@ def _workload(rest: dict[str, Any]) -> Workload:
     return Workload(
         avg_context=context,
         origin=None if context is None else "option",
-        concurrency=rest.pop("concurrency"),
-        sessions=rest.pop("sessions"),
+        concurrency=rest.pop("concurrency", None),
+        sessions=rest.pop("sessions", None),
     )
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
+from itertools import chain
 from typing import Any
 
 import click
 
 from mamba_advisor.cli.declared import EVIDENCE, SECTIONS
+
+NAMED = "mamba_advisor.named"
+"""In the context: names among the arguments; None where all options may be."""
 
 
 class Option(click.Option):
@@ -53,6 +57,11 @@ HELP = leaving(
 )
 
 
+def _spelled(names: tuple[str, ...]) -> list[str]:
+    """Return every way to spell an option on the command line."""
+    return [one for name in names for one in name.split("/") if one.startswith("-")]
+
+
 class Command(click.Command):
     """A command that takes the shared options, as one argument ``options``.
 
@@ -64,19 +73,39 @@ class Command(click.Command):
         self, *args: Any, evidence: Sequence[str] = (), **settings: Any
     ) -> None:
         super().__init__(*args, **settings)
-        self._evidence = evidence
-        self._shared: list[Option] = []
+        self._declared = [
+            (names, settings | {"section": section})
+            for section, declared in SECTIONS.items()
+            for names, settings in declared
+            if declared is not EVIDENCE or names[0].lstrip("-") in evidence
+        ]
+        self._made: dict[tuple[str, ...], Option] = {}
 
-    def shared(self) -> list[Option]:
-        """Return the shared options that it takes; made when they are asked for."""
-        if not self._shared:
-            self._shared = [
-                Option(names, section=section, **settings)
-                for section, declared in SECTIONS.items()
-                for names, settings in declared
-                if declared is not EVIDENCE or names[0].lstrip("-") in self._evidence
-            ]
-        return self._shared
+    def shared(self, words: Set[str] | None = None) -> list[Option]:
+        """Return the shared options that it takes.
+
+        Args:
+            words: Only those with one of these names; None: all of them.
+        """
+        found = []
+        for names, settings in self._declared:
+            if words is None or not words.isdisjoint(_spelled(names)):
+                if names not in self._made:
+                    self._made[names] = Option(names, **settings)
+                found.append(self._made[names])
+        return found
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; shared options that no argument names are not even made.
+
+        There are forty, and to make them takes longer than to read the log.
+        """
+        words = {word.partition("=")[0] for word in args if word.startswith("-")}
+        known = {"-", *chain.from_iterable(_spelled(n) for n, _ in self._declared)}
+        known.update(*(parameter.opts for parameter in self.params))
+        is_plain = words <= known and not ctx.default_map
+        ctx.meta[NAMED] = words if is_plain and not ctx.resilient_parsing else None
+        return super().parse_args(ctx, args)
 
     def get_help_option(self, ctx: click.Context) -> click.Option:
         """Return ``--help``."""
@@ -84,16 +113,17 @@ class Command(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own parameters, ``--help`` and the shared options."""
-        return [*self.params, HELP, *self.shared()]
+        return [*self.params, HELP, *self.shared(ctx.meta.get(NAMED))]
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run it, with the shared options as one argument; None if it took none."""
         from mamba_advisor.cli.call import gather
 
-        shared = {option.name for option in self.shared()}
+        shared = {option.name for option in self.shared(ctx.meta.get(NAMED))}
+        is_bare = not self.get_params(ctx)
         own = {name: ctx.params[name] for name in ctx.params if name not in shared}
         given = {name: ctx.params[name] for name in ctx.params if name in shared}
-        ctx.params = {**own, "options": gather(given) if given else None}
+        ctx.params = {**own, "options": None if is_bare else gather(given)}
         return super().invoke(ctx)
 
     def format_options(
@@ -101,7 +131,7 @@ class Command(click.Command):
     ) -> None:
         """Write the options by headline; the command's own ones first."""
         sections: dict[str, list[tuple[str, str]]] = {"Options": []}
-        for parameter in self.get_params(ctx):
+        for parameter in [*self.params, HELP, *self.shared()]:
             record = parameter.get_help_record(ctx)
             if record and isinstance(parameter, Option):
                 sections.setdefault(parameter.section, []).append(record)

@@ -57,9 +57,8 @@ def _align_last(problem: SizingProblem, kv_gib: float, head_room: int) -> Tokens
 def _align_first(problem: SizingProblem, kv_gib: float, head_room: int) -> Tokens:
     """From 0.5.11: divide and align, refuse 0, cap, align again."""
     held = _held(problem, kv_gib, problem.page_size)
-    if min(held) <= 0:
-        return Tokens((), min(held))
-    return Tokens(held, _cap(problem, min(held)))
+    least = min(held)
+    return Tokens(held, _cap(problem, least)) if least > 0 else Tokens((), least)
 
 
 def _held(problem: SizingProblem, kv_gib: float, page: int) -> tuple[int, ...]:
