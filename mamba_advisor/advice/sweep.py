@@ -21,8 +21,8 @@ from mamba_advisor.advice.predict import prediction_of
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.boot.model import RankBoot
 from mamba_advisor.record import replace
-from mamba_advisor.sizing import SizingProblem, solve
-from mamba_advisor.sizing.inverse import with_ratio
+from mamba_advisor.sizing import PoolSizes, SizingProblem, solve
+from mamba_advisor.sizing.inverse import sustained, with_ratio
 from mamba_advisor.sizing.optimum import best_split
 
 CONTEXTS = (2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576)
@@ -52,8 +52,9 @@ def sweep_rows(situation: Situation, *, full: bool) -> tuple[SweepRow, ...]:
     longest = max(problem.context_len, CONTEXTS[0])
     contexts = [c for c in (CONTEXTS if full else SHORT) if c <= longest]
     wanted: tuple[int | None, ...] = (None, *CONCURRENCIES) if full else (None,)
+    today = solve(situation.version, problem)
     rows = (
-        _row(situation, problem, context, concurrency)
+        _row(situation, problem, today, context, concurrency)
         for context in contexts
         for concurrency in wanted
     )
@@ -63,6 +64,7 @@ def sweep_rows(situation: Situation, *, full: bool) -> tuple[SweepRow, ...]:
 def _row(
     situation: Situation,
     problem: SizingProblem,
+    today: PoolSizes,
     context: int,
     concurrency: int | None,
 ) -> SweepRow | None:
@@ -71,15 +73,13 @@ def _row(
     choice = choose_split(at, problem, bare=True)
     if choice is None or not choice.split.is_reached:
         return None
-    sizes = solve(situation.version, problem)
-    now = prediction_of(situation.version, problem, sizes, context)
     return SweepRow(
         avg_context=context,
         concurrency=concurrency,
         mamba_full_memory_ratio=choice.ratio,
         max_mamba_cache_size=choice.pin,
         predicted=choice.predicted,
-        today=now.concurrency,
+        today=sustained(today, context),
     )
 
 
@@ -165,11 +165,10 @@ def _break_even(
     last = math.log(max(1024, problem.context_len))
     for n in range(BREAK_EVEN_POINTS):
         context = round(math.exp(first + (last - first) * n / (BREAK_EVEN_POINTS - 1)))
-        now = prediction_of(situation.version, problem, sizes, context)
         split = best_split(situation.version, problem, context, bare=True)
         yield BreakEvenPoint(
             avg_context=context,
-            today=now.concurrency,
+            today=sustained(sizes, context),
             best=split.sustained if split else None,
         )
 

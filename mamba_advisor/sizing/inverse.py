@@ -21,6 +21,9 @@ DIGITS = (2, 3, 4, 5, 6)
 OVERSHOOT = 0.005
 """Slots beyond the wanted ones that are worth a shorter ratio, as a share."""
 
+_NEAR = 1e-9
+"""How far, in proportion, a good guess may be off: by rounding alone."""
+
 _HALVINGS = 50
 """Steps that take the state's share of the budget to 1e-15."""
 
@@ -72,18 +75,27 @@ class Threshold:
     to the last bit takes four times as long.
     """
 
-    def __init__(self, slots_of: Callable[[float], int], slots: int) -> None:
+    def __init__(
+        self, slots_of: Callable[[float], int], slots: int, guess: float = 0.0
+    ) -> None:
         """Look whether there is one.
 
         Args:
             slots_of: Ratio -> K, never falling.
             slots: K wanted, at least 1.
+            guess: The state's share of the budget where it probably lies; a wrong one
+                costs time and nothing else.
         """
         self._slots_of, self._slots = slots_of, slots
         self._low, self._high = 0.0, MAX_RATIO / (1 + MAX_RATIO)
         self._left = _HALVINGS
         self.is_reached = slots_of(MAX_RATIO) >= slots
         """Whether any ratio up to `MAX_RATIO` gives so many."""
+
+        if self.is_reached:
+            for share in (guess * (1 - _NEAR), guess * (1 + _NEAR)):
+                if self._low < share < self._high:
+                    self._look_at(share)
 
     def below(self, digits: int) -> float:
         """Return the largest ratio with fewer slots, rounded down to *digits*."""
@@ -107,11 +119,14 @@ class Threshold:
             ):
                 return low, high
             self._left -= 1
-            middle = (self._low + self._high) / 2
-            if self._slots_of(middle / (1 - middle)) < self._slots:
-                self._low = middle
-            else:
-                self._high = middle
+            self._look_at((self._low + self._high) / 2)
+
+    def _look_at(self, share: float) -> None:
+        """Find out on which side of the state's *share* it lies."""
+        if self._slots_of(share / (1 - share)) < self._slots:
+            self._low = share
+        else:
+            self._high = share
 
 
 def round_ratio(ratio: float, digits: int, *, up: bool) -> float:

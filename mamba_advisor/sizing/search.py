@@ -10,6 +10,7 @@ from mamba_advisor.sizing.problem import SizingProblem
 from mamba_advisor.sizing.releases import Eras, choose
 from mamba_advisor.sizing.rules import settle
 from mamba_advisor.sizing.scale import Scale, Span
+from mamba_advisor.sizing.terms import GIB
 
 PINS_PAY_DRAFTS: Eras[bool] = (("0.5.4", True), ("0.5.7", False), ("0.5.8", True))
 """First release -> whether the budget pays for draft states beside a pin."""
@@ -81,7 +82,12 @@ class Search:
 
     def threshold(self, slots: int) -> Threshold:
         """Return the ratio from which K is at least *slots*."""
-        return Threshold(self.slots_of, slots)
+        split, terms = self._rules.split, self._unpinned
+        spent_gib = (split.state(terms, slots) + split.reserve(terms, slots)) / GIB
+        rest_gib = terms.rest_gib
+        return Threshold(
+            self.slots_of, slots, spent_gib / rest_gib if rest_gib > 0 else 0.0
+        )
 
     @cached_property
     def best_by_pin(self) -> Span | None:
