@@ -54,7 +54,9 @@ class Join:
         "text",
     )
 
-    def __init__(self, first: Part, text: str, hits: Hits) -> None:
+    def __init__(
+        self, first: Part, text: str, hits: Hits, looks_like: str = ""
+    ) -> None:
         self.first = first
         self.text = text
         """The text that `hits` come from."""
@@ -68,7 +70,7 @@ class Join:
         self.kept: list[Part] = []
         """Lines seen since that are not in `text`."""
 
-        self.looks_like = ""
+        self.looks_like = looks_like
         """Event that it is reported as when nothing reads it."""
 
         self.is_arguments = text.startswith("server_args=") and not is_closed(text)

@@ -134,6 +134,9 @@ def peel(text: str) -> Iterator[Spoken]:
     """
     if "\x1b" in text:
         text = re.sub(_ANSI, "", text)
+    if text[:1] == "[" and "\r" not in text and (own := _own_prefix(text)):
+        yield _stamped(own, text, _Head(is_glued=False))  # nearly every line of a boot
+        return
     for part in text.split("\r") if "\r" in text else (text,):
         if "%" in part and part[:1] != "[" and re.match(_BAR, part):
             if glue := re.search(_GLUE, part):

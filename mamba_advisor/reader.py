@@ -121,23 +121,24 @@ class LineReader:
         matcher = self._matcher
         anchors = matcher.anchors(text)
         hits = matcher.exact(text, part.number, anchors) if anchors else []
-        join = Join(part, text, hits)
-        read = {entry.anchor for entry, _ in hits}
-        unread = [anchor for anchor in anchors if anchor not in read]
         if hits:
+            join = Join(part, text, hits)
+            read = {entry.anchor for entry, _ in hits}
+            unread = [anchor for anchor in anchors if anchor not in read]
             if join.is_arguments or _may_go_on(hits) or self._is_torn(spoken, unread):
                 self._join = join
             else:
                 self._emit_all(join, found)
             return
         if keys := matcher.keys(text, is_stamped=spoken.stamp != ""):
-            join.hits = matcher.edited(text, part.number, keys)
-        if not join.hits:
-            event = matcher.announced(text, anchors, keys) if anchors or keys else ""
-            if event and not self.trust.doubts(spoken, event, 0):
-                join.looks_like = event
-        if join.hits or join.looks_like or self._may_be_torn(spoken, text, anchors):
-            self._join = join
+            hits = matcher.edited(text, part.number, keys)
+        looks_like = ""
+        if not hits and (anchors or keys):
+            looks_like = matcher.announced(text, anchors, keys)
+            if looks_like and self.trust.doubts(spoken, looks_like, 0):
+                looks_like = ""
+        if hits or looks_like or self._may_be_torn(spoken, text, anchors):
+            self._join = Join(part, text, hits, looks_like)
 
     def _take_row(self, part: Part, found: list[Reading]) -> bool:
         """Read a row of a table; return whether it was one with known columns."""

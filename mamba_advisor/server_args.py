@@ -136,10 +136,13 @@ class _Usual:
         )
         if stop == begin:
             return position
-        pairs = zip(self._keys[begin:stop], self._values[begin:stop], strict=True)
-        for key, value in pairs:
-            if key not in arguments:
-                arguments[key] = value
+        keys, values = self._keys[begin:stop], self._values[begin:stop]
+        taken = dict(zip(keys, values, strict=True))
+        if len(taken) == len(keys) and taken.keys().isdisjoint(arguments):
+            arguments.update(taken)
+        else:
+            for key, value in zip(keys, values, strict=True):
+                arguments.setdefault(key, value)
         self._at += sum(map(len, self._pieces[begin:stop])) + 2 * (stop - begin)
         self._next = stop
         return self._at

@@ -89,7 +89,8 @@ class Trust:
         if spoken.is_stamped:
             self.uses_prefix = self.uses_prefix or spoken.stamp != ""
             if not self._is_serving and len(self._heads) < MAX_SPEAKERS:
-                self._heads |= {spoken.layers, _head(spoken)}
+                self._heads.add(spoken.layers)
+                self._heads.add(_head(spoken))
             speaker.in_traceback = speaker.in_frames = False
         if "Traceback" in spoken.message and re.match(_TRACEBACK, spoken.message):
             speaker.in_frames = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import accumulate
 
 from mamba_advisor.boot.model import Note, Releases
 from mamba_advisor.facts import Reading, Scalar
@@ -173,10 +174,11 @@ class Dating:
 
 def _agreement(spans: Iterable[_Span]) -> tuple[int, int]:
     """Return first and last release, by index, that most spans hold."""
-    votes = [0] * len(KNOWN)
+    changes = [0] * (len(KNOWN) + 1)
     for span in spans:
-        for index in range(span.low, span.high + 1):
-            votes[index] += span.votes
+        changes[span.low] += span.votes
+        changes[span.high + 1] -= span.votes
+    votes = list(accumulate(changes[:-1]))
     most = max(votes)
     best = [index for index, count in enumerate(votes) if count == most]
     return best[0], best[-1]

@@ -94,6 +94,8 @@ KEPT = frozenset(
 )
 """Arguments that matter to the pools, or that tell the user which server it is."""
 
+_READ = KEPT | RENAMED.keys()
+
 INFERRED = "inferred"
 """Origin of a value that other lines imply."""
 
@@ -116,12 +118,11 @@ def settle(
         Name -> value and origin.  What nothing states or implies is left out.
     """
     settings, printed = {}, {}
-    for key in arguments:
-        if key in KEPT or key in RENAMED:
-            name = RENAMED.get(key, key)
-            value, line = arguments[key]
-            settings[name] = Setting(value, f"log:{line}")
-            printed[name] = line
+    for key in [key for key in arguments if key in _READ]:
+        name = RENAMED.get(key, key)
+        value, line = arguments[key]
+        settings[name] = Setting(value, f"log:{line}")
+        printed[name] = line
     for notice in notices:
         for name, value in _changes(notice).items():
             # What comes before the arguments is in them already.

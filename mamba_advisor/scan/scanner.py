@@ -274,6 +274,9 @@ class Scanner:
 
         Deleting newlines from small copies is three times faster than counting them.
         """
+        if self._buffer.find(b"\n", self._at + 1, newline + 1) == newline:
+            self.lines, self._at = self.lines + 1, newline  # a single one, mostly
+            return
         for start in range(self._at + 1, newline + 1, COUNTED):
             part = self._buffer[start : min(start + COUNTED, newline + 1)]
             self.lines += len(part) - len(part.replace(b"\n", b""))
