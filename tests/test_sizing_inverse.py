@@ -29,6 +29,7 @@ from mamba_advisor.sizing import (
 from mamba_advisor.sizing.inputs import reduce_inputs
 from mamba_advisor.sizing.inverse import MAX_RATIO, Threshold, round_ratio
 from mamba_advisor.sizing.releases import KNOWN_RELEASES
+from mamba_advisor.sizing.search import Search
 
 RECORDS = json.loads(
     (Path(__file__).resolve().parent.parent / "fixtures/sizing/records.json").read_text(
@@ -279,6 +280,38 @@ def test_threshold_is_as_close_as_its_digits() -> None:
     assert (2.2, 2.17) == (threshold.above(2), threshold.above(3))
     assert MAX_RATIO == beyond.below(3)
     assert not beyond.is_reached
+
+
+@pytest.mark.parametrize("guess", [0.0, 1e-9, 0.3, 0.684038, 0.7, 1.0, 5.0, -1.0])
+def test_a_wrong_guess_changes_no_ratio(guess: float) -> None:
+    """It is where the search begins, not where it ends."""
+
+    def slots_of(ratio: float) -> int:
+        return min(50, int(9.7 * ratio))
+
+    guessed, plain = Threshold(slots_of, 21, guess), Threshold(slots_of, 21)
+    for digits in (2, 3, 4, 5, 6):
+        assert plain.below(digits) == guessed.below(digits)
+        assert plain.above(digits) == guessed.above(digits)
+
+
+@pytest.mark.parametrize("version", ["0.5.4", "0.5.7", "0.5.8", "0.5.13", "0.5.17"])
+@pytest.mark.parametrize("slots", [2, 37, 150])
+def test_the_charge_tells_where_the_ratio_lies(version: str, slots: int) -> None:
+    """The guess is right without draft states: some questions do, not fifty."""
+    search = Search(version, QN4, 8192, 0)
+    asked: list[float] = []
+
+    def slots_of(ratio: float) -> int:
+        asked.append(ratio)
+        return search.slots_of(ratio)
+
+    guessed = search.threshold(slots)
+    plain = Threshold(search.slots_of, slots)
+    assert plain.is_reached
+    guessed._slots_of = slots_of
+    assert (plain.below(5), plain.above(5)) == (guessed.below(5), guessed.above(5))
+    assert len(asked) <= 3
 
 
 @pytest.mark.parametrize(
