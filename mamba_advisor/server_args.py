@@ -27,6 +27,9 @@ name has no more.
 
 NOTHING = ("", "", "")
 
+NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"([{)]}")
+"""What is left out to count brackets: one pass instead of six."""
+
 UNUSUAL = "\0"
 """In place of a value that has another form."""
 
@@ -158,7 +161,8 @@ def is_closed(text: str) -> bool:
         outside = re.sub(_STRING, "", text)
     else:
         outside = "".join(text.split("'")[::2]) + "'" * (text.count("'") % 2)
-    opened, closed = (sum(map(outside.count, brackets)) for brackets in ("([{", ")]}"))
+    brackets = outside.encode("ascii", "ignore").translate(None, NO_BRACKETS)
+    opened, closed = (sum(map(brackets.count, kind)) for kind in (b"([{", b")]}"))
     return 0 < opened <= closed and "'" not in outside
 
 

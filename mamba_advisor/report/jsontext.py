@@ -7,6 +7,7 @@ standard library would, takes it as long as the advice took.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable
 from itertools import repeat
 from json.encoder import encode_basestring_ascii as quote
@@ -15,9 +16,17 @@ from typing import Any
 
 WORDS = {True: "true", False: "false", None: "null"}
 
+
+def _number(value: float) -> str:
+    if not math.isfinite(value):
+        raise ValueError("Out of range float values are not JSON compliant")
+    return repr(value)
+
+
 LEAVES: dict[type, Callable[[Any], str]] = {
     str: quote,
     int: repr,
+    float: _number,
     bool: WORDS.__getitem__,
     NoneType: WORDS.__getitem__,
 }
@@ -42,7 +51,7 @@ def text_of(document: object, opened: Callable[[object], Any], levels: int = 2) 
     def write(value: Any, line: str, levels: int) -> str:
         if leaf := LEAVES.get(type(value)):
             return leaf(value)
-        if levels == 0 or isinstance(value, float):
+        if levels == 0:
             return encode(value)
         before: Iterable[str] = repeat("")
         if isinstance(value, list | tuple):
