@@ -132,6 +132,11 @@ def format_bytes(value: int) -> str:
     return f"{value} B"
 
 
+def count(number: int, thing: str) -> str:
+    """Return *number* with its *thing*, in the plural where it is due."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def format_range(quantity: Measured) -> str:
     """Return the interval for people: ``136.67 to 137.09 MiB``."""
     low, high = format_bytes(quantity.low), format_bytes(quantity.high)

@@ -7,7 +7,7 @@ serving server itself and hand every other line to `LineReader.feed`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mamba_advisor.catalog import Catalog
 from mamba_advisor.facts import MAX_EXCERPT, Reading, Value
@@ -16,8 +16,10 @@ from mamba_advisor.logfile import RawLog, iter_lines, open_log
 from mamba_advisor.matching import matcher_for
 from mamba_advisor.prefix import Spoken, peel
 from mamba_advisor.server_args import is_closed
-from mamba_advisor.tables import Table
 from mamba_advisor.trust import Trust
+
+if TYPE_CHECKING:
+    from mamba_advisor.tables import Table
 
 VAGUE = frozenset({"server-args"})
 """Events whose edited wording also fits the second half of other lines."""
@@ -52,7 +54,7 @@ class LineReader:
         self._join: Join | None = None
         self._held: Reading | None = None
         self._unknown: set[str] = set()
-        self._table = Table()
+        self._table: Table | None = None
         self.trust = Trust()
         self.doubtful = 0
 
@@ -142,6 +144,10 @@ class LineReader:
 
     def _take_row(self, part: Part, found: list[Reading]) -> bool:
         """Read a row of a table; return whether it was one with known columns."""
+        if self._table is None:
+            from mamba_advisor.tables import Table  # few logs hold one
+
+            self._table = Table()
         rows = list(self._table.lines(part.spoken.message[:MAX_MESSAGE]))
         for row in rows:
             hits = self._matcher.edited(row, part.number)

@@ -81,13 +81,17 @@ class _Shape:
             name for name, note in notes.items() if "ClassVar[" not in str(note)
         ]
         self.known = frozenset(self.names)
+        held = vars(cls)
         for name in self.names:
-            default = vars(cls).get(name, _MISSING)
-            if isinstance(default, _Factory):
+            if name not in held:
+                continue
+            default = held[name]
+            kind = type(default)
+            if kind is _Factory:
                 self.factories[name] = default.make
-            elif hasattr(default, "default_factory"):
+            elif kind.__name__ == "Field":
                 raise TypeError(f"{name}: takes the field function of this module")
-            elif default is not _MISSING:
+            else:
                 self.defaults[name] = default
         self._fitting: set[tuple[str, ...]] = set()
         self._read: Callable[[object], tuple[Any, ...]] | None = None
@@ -182,14 +186,16 @@ class Record:
             cls = type(self)
             shape = _SHAPES.get(cls) or _shape(cls)
             shape.made += 1
-            values = given.copy()
-            for name, value in zip(shape.names, args, strict=False):
-                values[name] = value
-            fits = len(values) == len(args) + len(given) and shape.fits(tuple(values))
-            if fits and shape.made < COMPILED:
-                for name, factory in shape.factories.items():
-                    if name not in values:
-                        values[name] = factory()
+            values = given
+            if args:
+                values = given.copy()
+                values.update(zip(shape.names, args))  # noqa: B905 - as it is faster
+            is_whole = len(values) == len(args) + len(given)
+            if is_whole and shape.made < COMPILED and shape.fits(tuple(values)):
+                if shape.factories:
+                    for name, factory in shape.factories.items():
+                        if name not in values:
+                            values[name] = factory()
                 # Defaults are found in the class.
                 self.__dict__.update(values)
                 if shape.checks:

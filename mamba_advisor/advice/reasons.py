@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mamba_advisor.advice.model import Cost, Prediction
 from mamba_advisor.advice.situation import Situation, binding_words
+from mamba_advisor.measured import count
 
 
 def reason_of(
@@ -38,11 +39,6 @@ def _made_to_measure(situation: Situation, predicted: Prediction, cost: Cost) ->
         f"{text}, for {cost.slots:,} state slots: room for more requests, or for the "
         "checkpoints of as many conversations"
     )
-
-
-def count(number: int, thing: str) -> str:
-    """Return *number* with its *thing*, in the plural where it is due."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def carries(situation: Situation, predicted: Prediction) -> str:

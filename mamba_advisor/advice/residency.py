@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mamba_advisor.advice.model import Residency
-from mamba_advisor.advice.reasons import count
 from mamba_advisor.advice.situation import Situation
+from mamba_advisor.measured import count
 
 
 def residency_of(situation: Situation, slots: int | None = None) -> Residency | None:

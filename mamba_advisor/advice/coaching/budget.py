@@ -16,12 +16,11 @@ from mamba_advisor.advice.coaching.model import (
     recommendation,
 )
 from mamba_advisor.advice.model import Limits, Prediction
-from mamba_advisor.advice.reasons import count
 from mamba_advisor.advice.reserve import ruled
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.advice.whatif import with_fraction
 from mamba_advisor.boot.model import Failure, RankBoot
-from mamba_advisor.measured import UNITS, format_bytes
+from mamba_advisor.measured import UNITS, count, format_bytes
 from mamba_advisor.record import replace
 from mamba_advisor.sizing import SizingProblem, solve
 from mamba_advisor.sizing.budget import state_charge
