@@ -67,6 +67,7 @@ class _Shape:
         "defaults",
         "factories",
         "known",
+        "least",
         "made",
         "names",
     )
@@ -93,6 +94,11 @@ class _Shape:
                 raise TypeError(f"{name}: takes the field function of this module")
             else:
                 self.defaults[name] = default
+        self.least = len(self.names)
+        """Values that are enough, given in the order of the fields."""
+
+        while self.least and self.names[self.least - 1] in self.defaults:
+            self.least -= 1
         self._fitting: set[tuple[str, ...]] = set()
         self._read: Callable[[object], tuple[Any, ...]] | None = None
 
@@ -186,10 +192,20 @@ class Record:
             cls = type(self)
             shape = _SHAPES.get(cls) or _shape(cls)
             shape.made += 1
+            if (
+                not given
+                and shape.least <= len(args) <= len(shape.names)
+                and shape.made < COMPILED
+            ):
+                # Pairs, one by one, would make a dict of a kind that is slow to copy.
+                self.__dict__.update(dict(zip(shape.names, args)))  # noqa: B905
+                if shape.checks:
+                    self.__post_init__()
+                return
             values = given
             if args:
                 values = given.copy()
-                values.update(zip(shape.names, args))  # noqa: B905 - as it is faster
+                values.update(zip(shape.names, args))  # noqa: B905
             is_whole = len(values) == len(args) + len(given)
             if is_whole and shape.made < COMPILED and shape.fits(tuple(values)):
                 if shape.factories:
