@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from mamba_advisor.lazy import lazily
+from mamba_advisor.lazy import TYPE_CHECKING, lazily
 
 if TYPE_CHECKING:
     from mamba_advisor.advice.engine import advise

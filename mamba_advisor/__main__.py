@@ -4,9 +4,7 @@ import gc
 import os
 import sys
 
-from mamba_advisor.importing import Finder
 from mamba_advisor.patience import hold_signals
-from mamba_advisor.postponed import forget, postpone_all
 
 YOUNG = 100_000
 """New objects between two looks for garbage: start-up makes 60,000, and no garbage."""
@@ -16,6 +14,9 @@ def main() -> None:
     """Run the command line; signals wait until it knows what to do with them."""
     hold_signals()
     gc.set_threshold(YOUNG, 20, 50)
+    from mamba_advisor.importing import Finder
+    from mamba_advisor.postponed import forget, postpone_all
+
     postpone_all()
     sys.meta_path.insert(0, Finder)
     from mamba_advisor.cli import main as program

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from importlib import import_module
-from typing import Any
+
+TYPE_CHECKING = False
+"""For type checkers True.  Every call begins here: nothing is imported that it might
+be interrupted in.
+"""
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 
 def lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
@@ -19,6 +25,8 @@ def lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
     def load(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        from importlib import import_module
+
         value = getattr(import_module(f"{package}.{modules[name]}"), name)
         setattr(sys.modules[package], name, value)
         return value

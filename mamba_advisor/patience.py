@@ -6,7 +6,14 @@ signals' is the end, and a server dies of a pipe that nobody reads.
 
 from __future__ import annotations
 
-import signal
+TYPE_CHECKING = False
+"""For type checkers True: until signals wait, nothing is imported but this."""
+
+if TYPE_CHECKING:
+    import signal
+else:
+    # `signal` makes enumerations of its numbers: that takes as long as five modules.
+    import _signal as signal
 
 WATCHED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 """Signals that neither end nor interrupt the filter: its loop decides on them."""

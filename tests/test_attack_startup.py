@@ -77,3 +77,24 @@ def test_early_signal_ends_a_command(number: int, status: int, said: bytes) -> N
     done = struck(number, "analyze", "-")
 
     assert (status, b"", said) == (done.returncode, done.stdout, done.stderr)
+
+
+def test_next_to_nothing_is_imported_before_signals_wait() -> None:
+    """In an import Ctrl-C is a traceback, as long as Python answers it."""
+    script = (
+        "import os, sys; before = {*sys.modules}; import mamba_advisor.__main__;"
+        "print(*sorted({*sys.modules} - before - {'__future__', '_signal', 'gc'}))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert found.stdout.split() == [
+        "mamba_advisor",
+        "mamba_advisor.__main__",
+        "mamba_advisor.lazy",
+        "mamba_advisor.patience",
+    ]
