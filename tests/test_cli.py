@@ -192,3 +192,23 @@ def test_full_disk(arguments: list[str], full: str, said: str) -> None:
     assert 2 == done.returncode
     shown = done.stderr if full == "stdout" else done.stdout
     assert said == shown.decode()
+
+
+def test_shell_completion_knows_options_not_yet_named() -> None:
+    """The shell asks for what a call may still name."""
+    found = subprocess.run(
+        [sys.executable, "-m", "mamba_advisor"],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=os.environ
+        | {
+            "_MAMBA_ADVISOR_COMPLETE": "bash_complete",
+            "COMP_WORDS": "mamba-advisor analyze --quiet --max",
+            "COMP_CWORD": "3",
+        },
+    )
+    assert found.stdout.split() == [
+        "plain,--max-mamba-cache-size",
+        "plain,--max-running-requests",
+    ]

@@ -11,6 +11,7 @@ import pytest
 
 from mamba_advisor.catalog import Catalog, builtin_files, load_catalog
 from mamba_advisor.dialect import parse
+from mamba_advisor.pattern import Pattern
 from mamba_advisor.prefix import peel
 from mamba_advisor.reader import LineReader, read_readings
 from mamba_advisor.selftest import load
@@ -112,6 +113,20 @@ def test_search_is_that_of_the_regex() -> None:
                         assert expected.end() == found.end()
                         assert expected.groupdict() == found.groupdict()
     assert shorter > 50
+
+
+@pytest.mark.parametrize("rest", ["+d", "?d", "*d", "{2}d", "(?P<x>d)?"])
+def test_what_repeats_an_anchors_end_stays_with_it(rest: str) -> None:
+    """There the anchor is not text that stands by itself."""
+    regex = rf"(?<!\w)abc{rest}"
+    pattern = Pattern("p", "e", regex, "abc", ("", ""), "", (), {}, ())
+    search, _, ahead = _compile(pattern, "here")
+    for line in ("abccd", "abc", "abcd", "xabcd abd", "ab abcc"):
+        expected, found = re.search(regex, line), search(line)
+        assert (expected is None) == (found is None)
+        if expected is not None and found is not None:
+            assert expected.start() == found.start() - ahead
+            assert expected.end() == found.end()
 
 
 @pytest.mark.parametrize("where", FILES)

@@ -202,6 +202,9 @@ def test_bars_say_nothing() -> None:
 def test_carriage_return_separates() -> None:
     r"""What follows a \r starts anew."""
     assert ["a", "b"] == [spoken.message for spoken in peel("a\rb")]
+    stamped = "[2026-03-01 10:00:00] "
+    found = [spoken.message for spoken in peel(f"{stamped}a\r{stamped}b")]
+    assert ["a", "b"] == found
 
 
 @given(st.text(max_size=200))

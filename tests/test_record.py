@@ -63,6 +63,18 @@ class Checked(Record):
             raise ValueError("below 0")
 
 
+class Short(Record):
+    """A class whose last field may be left out."""
+
+    size: int
+    unit: str = "B"
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        if self.size < 0:
+            raise ValueError("below 0")
+
+
 class Empty(Record):
     """A class without fields."""
 
@@ -95,6 +107,19 @@ def test_wrong_arguments(args: Any, kwargs: Any) -> None:
     """Missing, surplus and unknown arguments are a `TypeError`."""
     with pytest.raises(TypeError):
         Cheap(*args, **kwargs)
+
+
+def test_values_in_their_order() -> None:
+    """They are checked like others, and many make the constructor worth compiling."""
+    with pytest.raises(ValueError, match="below 0"):
+        Short(-1)
+    assert Short(1) == Short(size=1, unit="B") == Short(1, "B")
+    assert "__init__" not in vars(Short)
+    for size in range(COMPILED):
+        assert size == Short(size, "x").size
+    assert "__init__" in vars(Short)
+    with pytest.raises(ValueError, match="below 0"):
+        Short(-1)
 
 
 def test_default_factory_is_called_each_time() -> None:

@@ -67,3 +67,12 @@ def test_a_boot_alone_makes_no_collector() -> None:
         held.feed(reading(event, place))
     assert held.evidence() is None
     assert held._collector is None
+
+
+def test_little_is_held_back() -> None:
+    """A server that prints prefill lines for hours before it is ready is a run."""
+    held = WarmUp()
+    for place in range(MOST + 1):
+        assert held._collector is None
+        held.feed(reading("prefill", place))
+    assert held._collector is not None

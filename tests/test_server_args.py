@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mamba_advisor import server_args
@@ -187,6 +187,13 @@ def test_arguments_without_end(odd: str) -> None:
     assert MAX_ARGUMENTS == len(parse_arguments(f"({text}z=1)"))
 
 
+def test_arguments_without_end_in_two_parts() -> None:
+    """The bound holds for what stands on either side of another form together."""
+    parts = [", ".join(f"{part}{n}={n}" for n in range(1500)) for part in "ab"]
+
+    assert MAX_ARGUMENTS == len(parse_arguments(f"({', odd=[], '.join(parts)}, z=1)"))
+
+
 PIECES = (
     *("a=1", "b='x y'", "c=None", "a=2", "'d': True", "'e': 0.5", "f=", "g = 3"),
     *("h='it''s'", "i=[1, 2]", "j={'k': 1, 'l': 2}", "m=<x: 'y'>", "n=1)", "é=1"),
@@ -195,17 +202,24 @@ PIECES = (
 )
 
 
+COMMAS = (", ", ", ", ",", " , ", ", ,")
+
+
 @given(
-    st.lists(st.sampled_from(PIECES), max_size=8),
-    st.sampled_from((", ", ",", " , ", ", ,")),
+    st.lists(
+        st.tuples(st.sampled_from(PIECES), st.sampled_from(COMMAS)).map("".join),
+        max_size=8,
+    ),
     st.sampled_from(("", "(", "{", "ServerArgs(")),
     st.sampled_from(("", ")", "}", "), z=1")),
 )
+@example(["a=1, ", "i=[1, 2], ", "a=2, ", "b=3, "], "(", "c=4)")
+@example(["a=1,", "b=2, ", "c=3, ", "d=4, "], "(", "e=5)")
 def test_usual_form_is_read_as_any_other(
-    pieces: list[str], comma: str, opening: str, closing: str
+    pieces: list[str], opening: str, closing: str
 ) -> None:
     """What is cut at its commas comes out as the scanner of any form has it."""
-    text = opening + comma.join(pieces) + closing
+    text = opening + "".join(pieces) + closing
     read = parse_arguments(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(server_args._Usual, "take", lambda _, position, _taken: position)

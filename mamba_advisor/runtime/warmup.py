@@ -28,10 +28,8 @@ class WarmUp:
 
     def feed(self, reading: Reading) -> None:
         """Take a batch, retraction or exhaustion line, or the ready line."""
-        is_warm_up = reading.event == "ready" or (
-            reading.event == "prefill" and not self._is_over
-        )
-        if self._collector is None and is_warm_up and len(self._held) < MOST:
+        is_simple = reading.event in ("prefill", "ready")
+        if self._collector is None and is_simple and len(self._held) < MOST:
             self._held.append(reading)
         else:
             self._begun().feed(reading)
