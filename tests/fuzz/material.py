@@ -156,7 +156,8 @@ def with_junk(value: Any, rng: random.Random, most: int = 4) -> Any:
                 if rng.random() < 0.2:
                     del inner[key]
                 else:
-                    inner[key] = rng.choice(JUNK)
+                    # Of a list among them the next turn may change a part.
+                    inner[key] = copy.deepcopy(rng.choice(JUNK))
                 break
             inner = inner[key]
     return value
