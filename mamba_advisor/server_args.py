@@ -31,7 +31,7 @@ NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"([{)]}")
 """What is left out to count brackets: one pass instead of six."""
 
 UNUSUAL = "\0"
-"""In place of a value that has another form."""
+"""In place of a value that has another form, or of which the name has."""
 
 _KEY = (
     r"""[\s,]*(?:(?P<quote>['"])(?P<quoted>[A-Za-z_]\w{0,79})(?P=quote)\s?:\s?"""
@@ -113,12 +113,14 @@ class _Usual:
             self._keys = [key[1:] if key[:1] == "'" else "" for key, _, _ in cut]
         else:
             self._keys = [key for key, _, _ in cut]
-        self._values = [_plain(raw) for _, _, raw in cut]
-        self._values.append(UNUSUAL)
         names = map(str.isidentifier, self._keys)
         if not text.isascii():
             names = map(bool.__and__, names, map(str.isascii, self._keys))
-        self._is_name = [*names, False]
+        self._values = [
+            _plain(raw) if is_name else UNUSUAL
+            for (_, _, raw), is_name in zip(cut, names, strict=True)
+        ]
+        self._values.append(UNUSUAL)
 
     def take(self, position: int, arguments: dict[str, Scalar]) -> int:
         """Take what stands at *position* in the usual form; return where that ends.
@@ -134,14 +136,12 @@ class _Usual:
         if self._at not in (position, position + 2) or begin >= len(self._pieces):
             return position
         room = begin + MAX_ARGUMENTS - len(arguments)
-        stop = min(
-            self._values.index(UNUSUAL, begin), self._is_name.index(False, begin), room
-        )
+        stop = min(self._values.index(UNUSUAL, begin), room)
         if stop == begin:
             return position
         keys, values = self._keys[begin:stop], self._values[begin:stop]
         taken = dict(zip(keys, values, strict=True))
-        if len(taken) == len(keys) and taken.keys().isdisjoint(arguments):
+        if len(taken) == len(keys) and arguments.keys().isdisjoint(keys):
             arguments.update(taken)
         else:
             for key, value in zip(keys, values, strict=True):
