@@ -15,13 +15,13 @@ def main() -> None:
     hold_signals()
     gc.set_threshold(YOUNG, 20, 50)
     from mamba_advisor.importing import Finder
-    from mamba_advisor.postponed import forget, postpone_all
+    from mamba_advisor.postponed import FOR_CLICK, forget, postpone_all
 
     postpone_all()
     sys.meta_path.insert(0, Finder)
     from mamba_advisor.cli import main as program
 
-    forget("datetime", "threading", "uuid")
+    forget(*FOR_CLICK)
 
     try:
         program(prog_name="mamba-advisor")

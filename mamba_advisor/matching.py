@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
@@ -106,8 +107,6 @@ class Matcher:
         """Return whether *text* is a torn-off beginning of an anchor."""
         if len(text) < SHORTEST_KEY:
             return False
-        from bisect import bisect_left
-
         at = bisect_left(self._sorted, text)
         return at < len(self._sorted) and self._sorted[at].startswith(text)
 

@@ -6,8 +6,7 @@ signals' is the end, and a server dies of a pipe that nobody reads.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-"""For type checkers True: until signals wait, nothing is imported but this."""
+from mamba_advisor.lazy import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import signal

@@ -53,6 +53,10 @@ def postpone(name: str, *functions: str, **known: Any) -> None:
     sys.modules[name] = module
 
 
+FOR_CLICK = ("datetime", "threading", "uuid")
+"""Modules in which functions stand for classes: click alone is content with that."""
+
+
 def postpone_all() -> None:
     """Postpone what the libraries of this program import and it does not use."""
     postpone("datetime", "datetime")
@@ -66,10 +70,7 @@ def postpone_all() -> None:
 
 
 def forget(*names: str) -> None:
-    """Let the next import of modules load them, if they are postponed still.
-
-    Functions stand for classes in them, which only click is content with.
-    """
+    """Let the next import of modules load them, if they are postponed still."""
     for name in names:
         if isinstance(sys.modules.get(name), _Postponed):
             del sys.modules[name]

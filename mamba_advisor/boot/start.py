@@ -257,12 +257,10 @@ class StartDraft(Record, frozen=False):
                 lines.append(reading.line)
 
     def _arguments(self, reading: Reading) -> None:
-        arguments = pick.arguments(reading)
-        line = reading.line
-        stated = {name: (value, line) for name, value in arguments.items()}
-        for name in stated.keys() & self.arguments.keys():
-            del stated[name]
-        self.arguments.update(stated)
+        arguments, line, known = pick.arguments(reading), reading.line, self.arguments
+        known.update(
+            {name: (arguments[name], line) for name in arguments if name not in known}
+        )
         if pick.is_whole(reading):
             self.has_arguments = True
             self.nodes.add(arguments.get("node_rank"))

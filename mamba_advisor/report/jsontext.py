@@ -57,11 +57,11 @@ def text_of(document: object, opened: Callable[[object], Any], levels: int = 2) 
         if isinstance(value, list | tuple):
             brackets, items = "[]", list(value)
         else:
-            fields = value if isinstance(value, dict) else opened(value)
-            if fields is None:
+            value = value if isinstance(value, dict) else opened(value)
+            if value is None:
                 return "null"
-            brackets, items = "{}", list(fields.values())
-            before = map(quote, fields)
+            brackets, items = "{}", list(value.values())
+            before = map(quote, value)
         if LEAVES.keys() >= set(map(type, items)):
             return encode(value)
         inner = f"{line}  "

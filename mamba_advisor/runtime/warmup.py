@@ -38,30 +38,12 @@ class WarmUp:
         """Take many batch lines at once."""
         self._begun().feed_batch(batch)
 
-    def evidence(
-        self,
-        *,
-        limit: int | None = None,
-        slots: int | None = None,
-        slots_per_request: int | None = None,
-    ) -> Evidence | None:
-        """Return what a collector of the same lines would.
-
-        Args:
-            limit: Running requests that the boot allows, per DP worker.
-            slots: Usable state slots, per DP worker.
-            slots_per_request: Slots that the boot reserves for a request.
-        """
-        if self._collector is None and (self._is_over or not self._held):
+    def evidence(self, **limits: int | None) -> Evidence | None:
+        """Return what a collector of the same lines would, asked with *limits*."""
+        is_warm_up = not self._held or self._held[-1].event == "ready"
+        if self._collector is None and is_warm_up:
             return None
-        return self._begun().evidence(
-            limit=limit, slots=slots, slots_per_request=slots_per_request
-        )
-
-    @property
-    def _is_over(self) -> bool:
-        """Whether the last line held back is the ready line."""
-        return bool(self._held) and self._held[-1].event == "ready"
+        return self._begun().evidence(**limits)
 
     def _begun(self) -> EvidenceCollector:
         """Return the collector; a new one has taken what was held back."""

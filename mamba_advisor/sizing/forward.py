@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mamba_advisor.sizing.pools import PoolSizes, PoolWarning
@@ -97,26 +98,18 @@ def _with_tokens(
     problem = terms.problem
     held = rules.tokens(problem, budget_gib, rules.head_room(terms, slots))
     warnings = _cap_warnings(problem, held)
-    limits, granted, error = None, 0, ""
+    refusal = partial(
+        _refuse, rules, terms, slots=slots, budget_gib=budget_gib, held=held
+    )
     if held.rows <= 0:
-        error = "kv_tokens_not_positive"
-    elif terms.is_refused:
-        error = "lazy_strategy_needs_overlap"
-    else:
-        limits = rules.limits(terms, slots, held.rows)
-        granted = limits.granted
-        warnings += rules.warn(terms, slots, limits)
-        error = "" if granted > 0 else rules.checks.no_request
-    if error or limits is None:
-        return _refuse(
-            rules,
-            terms,
-            error,
-            slots=slots,
-            budget_gib=budget_gib,
-            held=held,
-            warnings=warnings,
-        )
+        return refusal("kv_tokens_not_positive", warnings=warnings)
+    if terms.is_refused:
+        return refusal("lazy_strategy_needs_overlap", warnings=warnings)
+    limits = rules.limits(terms, slots, held.rows)
+    granted = limits.granted
+    warnings += rules.warn(terms, slots, limits)
+    if granted <= 0:
+        return refusal(rules.checks.no_request, warnings=warnings)
     staged = len(problem.cells) > 1
     drafts = rules.draft_rows(slots, limits) if problem.speculative else None
     return PoolSizes(
