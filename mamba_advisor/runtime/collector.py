@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from itertools import compress
+from itertools import compress, islice
 from operator import itemgetter
 
 from mamba_advisor.batch import Batch, Kind, Row
@@ -215,9 +215,11 @@ class EvidenceCollector:
         firsts: list[tuple[int, Kind]] = []
         for kind in batch.kinds:
             if kind.event in events:
-                marks = batch.column(kind.start)
+                marks = batch.column(kind.start)[looked.start : looked.stop]
+                places = compress(looked, marks)
                 # Of lines with the same tags the first one stays.
-                first = {printed[at]: at for at in reversed(looked) if marks[at]}
+                last = 1 if batch.tags_at < 0 or len(batch.tags()) == 1 else None
+                first = {printed[at]: at for at in reversed([*islice(places, last)])}
                 firsts += [(at, kind) for at in first.values()]
         firsts.sort(key=itemgetter(0))
         rows: dict[int, list[Row]] = {kind.start: [] for kind in batch.kinds}
