@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from mamba_advisor.catalog import Catalog
@@ -30,6 +30,9 @@ LEAD = r"(?:[\w-]{1,20} ){0,2}"
 REACH = 512
 """Characters of a text that are searched for anchors: wordings stand at the start."""
 
+MAX_TEXTS = 512
+"""Texts whose anchors are remembered at a time."""
+
 _WORD = r"[A-Za-z_]{4,}"
 
 
@@ -38,8 +41,10 @@ class Matcher:
 
     __slots__ = (
         "_always",
+        "_anchors",
         "_edited",
         "_exact",
+        "_keys",
         "_order",
         "_sorted",
         "_starts",
@@ -60,17 +65,22 @@ class Matcher:
             inner = find(anchor)
             where = self._words.setdefault(inner[0], []) if inner else self._always
             where.append(anchor)
+        # Ranks, restarts and replicas say the same again and again.
+        self._anchors = lru_cache(maxsize=MAX_TEXTS)(self._anchors_in)
+        self._keys = lru_cache(maxsize=MAX_TEXTS)(self._keys_in)
 
-    def anchors(self, text: str) -> list[str]:
+    def anchors(self, text: str) -> Sequence[str]:
         """Return the anchors of exact patterns in *text*, in the catalog's order."""
-        near = text[:REACH]
+        return self._anchors(text[:REACH])
+
+    def _anchors_in(self, near: str) -> Sequence[str]:
         found = [anchor for anchor in self._always if anchor in near]
         for word in self._words.keys() & set(re.findall(_WORD, near)):
             found += [anchor for anchor in self._words[word] if anchor in near]
         found.sort(key=self._order.__getitem__)
         return found
 
-    def keys(self, text: str, *, is_stamped: bool = False) -> list[str]:
+    def keys(self, text: str, *, is_stamped: bool = False) -> Sequence[str]:
         """Return the anchors of edited patterns that *text* holds.
 
         Args:
@@ -78,7 +88,9 @@ class Matcher:
             is_stamped: It is a line of SGLang's own, which nobody retyped: anchors
                 that stand for too much are left out.
         """
-        shortest, near = SHORTEST_KEY if is_stamped else 0, text[:REACH]
+        return self._keys(text[:REACH], SHORTEST_KEY if is_stamped else 0)
+
+    def _keys_in(self, near: str, shortest: int) -> Sequence[str]:
         return [
             anchor
             for anchor in self._edited
@@ -110,7 +122,7 @@ class Matcher:
         at = bisect_left(self._sorted, text)
         return at < len(self._sorted) and self._sorted[at].startswith(text)
 
-    def announced(self, text: str, anchors: list[str], keys: list[str]) -> str:
+    def announced(self, text: str, anchors: Sequence[str], keys: Sequence[str]) -> str:
         """Return the event that an unread line seems to be about, empty for none.
 
         Args:

@@ -6,7 +6,7 @@ serving server itself and hand every other line to `LineReader.feed`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mamba_advisor.catalog import Catalog
@@ -154,13 +154,13 @@ class LineReader:
             self._emit_all(Join(part, row, hits), found)
         return bool(rows)
 
-    def _may_be_torn(self, spoken: Spoken, text: str, anchors: list[str]) -> bool:
+    def _may_be_torn(self, spoken: Spoken, text: str, anchors: Sequence[str]) -> bool:
         """Return whether a line that nothing reads may go on in the next one."""
         if not spoken.is_stamped and self.trust.doubts(spoken, "summary", 0):
             return False  # whatever it came to would be doubtful
         return self._is_torn(spoken, anchors) or self._matcher.is_beginning(text)
 
-    def _is_torn(self, spoken: Spoken, unread: list[str]) -> bool:
+    def _is_torn(self, spoken: Spoken, unread: Sequence[str]) -> bool:
         """Return whether a line starts with an anchor whose patterns do not read it."""
         text = spoken.message
         for anchor in unread:

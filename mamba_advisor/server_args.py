@@ -7,7 +7,11 @@ from 0.5.19 a dict, ``{'key': value, …}``.  Both are Python, neither is evalua
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
+from typing import TypeAlias
 
 from mamba_advisor.facts import Scalar
 
@@ -25,13 +29,17 @@ BRIEF = 80
 name has no more.
 """
 
-NOTHING = ("", "", "")
+MAX_KNOWN = 8192
+"""Arguments as printed that are remembered at a time; one line has half as many."""
 
 NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"([{)]}")
 """What is left out to count brackets: one pass instead of six."""
 
-UNUSUAL = "\0"
-"""In place of a value that has another form, or of which the name has."""
+Pair: TypeAlias = "tuple[str, Scalar]"
+"""Name and value of an argument."""
+
+UNUSUAL: Pair = ("", None)
+"""In place of an argument that has another form."""
 
 _KEY = (
     r"""[\s,]*(?:(?P<quote>['"])(?P<quoted>[A-Za-z_]\w{0,79})(?P=quote)\s?:\s?"""
@@ -70,12 +78,12 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
     opened = re.match(r"\s*(?:[A-Za-z_][\w.]{0,79})?([({])", text)
     if opened:
         position, closer = opened.end(), _CLOSERS[opened.group(1)]
-    arguments: dict[str, Scalar] = {}
+    found: list[Pair] = []
     usual = None if scalars_only else _Usual(text, position, in_dict=closer == "}")
     for _ in range(MAX_ARGUMENTS):
         if usual is not None:
-            position = usual.take(position, arguments)
-            if len(arguments) >= MAX_ARGUMENTS:
+            position = usual.take(position, found)
+            if len(found) >= MAX_ARGUMENTS:
                 break
         key = re.compile(_KEY).match(text, position)
         if key is None:
@@ -88,11 +96,51 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
             break
         raw = text[key.end() : end].strip()
         if not scalars_only or _is_scalar(raw):
-            arguments.setdefault(key["quoted"] or key["bare"], _scalar(raw))
+            found.append((key["quoted"] or key["bare"], _scalar(raw)))
         position = end
         if closer and text[end] == closer:
             break
+    arguments = dict(found)
+    if len(arguments) < len(found):
+        found.reverse()
+        first = dict(found)
+        arguments = {key: first[key] for key in arguments}
     return arguments
+
+
+_KNOWN: dict[str, dict[str, Pair]] = {"": {}, "'": {}}
+"""Quote around the names -> argument as printed -> what it states."""
+
+
+def _pairs_of(pieces: Sequence[str], quote: str) -> list[Pair]:
+    """Return name and value of each argument as printed, `UNUSUAL` for other text.
+
+    Servers print the same few hundred, so each is looked at once for many logs.
+
+    Args:
+        pieces: The arguments.
+        quote: What stands around a name.
+    """
+    known = _KNOWN[quote]
+    found = list(map(known.get, pieces))
+    if all(found):
+        return found  # type: ignore[return-value]
+    new = [
+        piece
+        for piece, pair in zip(pieces, found, strict=True)
+        if pair is None and len(piece) <= BRIEF
+    ]
+    if len(known) + len(new) > MAX_KNOWN:
+        known.clear()
+        return _pairs_of(pieces, quote)
+    equals = f"{quote}: " if quote else "="
+    for piece in new:
+        key, _, raw = piece.partition(equals)
+        name = key[len(quote) :]
+        is_name = name.isidentifier() and name.isascii() and key.startswith(quote)
+        is_plain, value = _plain(raw) if is_name else (False, None)
+        known[piece] = (name, value) if is_plain else UNUSUAL
+    return [known.get(piece, UNUSUAL) for piece in pieces]
 
 
 class _Usual:
@@ -102,53 +150,31 @@ class _Usual:
     """
 
     def __init__(self, text: str, start: int, *, in_dict: bool) -> None:
-        self._pieces = text[start:].split(", ", 2 * MAX_ARGUMENTS)
-        self._next, self._at = 0, start
-        equals = "': " if in_dict else "="
-        cut = [
-            piece.partition(equals) if len(piece) <= BRIEF else NOTHING
-            for piece in self._pieces[:-1]  # the last one may hold what comes behind
-        ]
-        if in_dict:
-            self._keys = [key[1:] if key[:1] == "'" else "" for key, _, _ in cut]
-        else:
-            self._keys = [key for key, _, _ in cut]
-        names = map(str.isidentifier, self._keys)
-        if not text.isascii():
-            names = map(bool.__and__, names, map(str.isascii, self._keys))
-        self._values = [
-            _plain(raw) if is_name else UNUSUAL
-            for (_, _, raw), is_name in zip(cut, names, strict=True)
-        ]
-        self._values.append(UNUSUAL)
+        pieces = text[start:].split(", ", 2 * MAX_ARGUMENTS)
+        self._pairs = _pairs_of(pieces, "'" if in_dict else "")
+        self._pairs[-1] = UNUSUAL  # it may hold what comes behind
+        ends = accumulate([len(piece) + 2 for piece in pieces], initial=start)
+        self._starts = list(ends)
+        self._next = 0
 
-    def take(self, position: int, arguments: dict[str, Scalar]) -> int:
+    def take(self, position: int, found: list[Pair]) -> int:
         """Take what stands at *position* in the usual form; return where that ends.
 
         Args:
             position: In the text: behind the bracket, or behind an argument.
-            arguments: Takes them in; of a key given twice the first counts.
+            found: Takes in name and value of each, `MAX_ARGUMENTS` in all.
         """
-        while self._at < position and self._next < len(self._pieces):
-            self._at += len(self._pieces[self._next]) + 2
-            self._next += 1
-        begin = self._next
-        if self._at not in (position, position + 2) or begin >= len(self._pieces):
+        begin = bisect_left(self._starts, position, self._next)
+        self._next = begin
+        at = self._starts[begin] if begin < len(self._pairs) else -1
+        if at not in (position, position + 2):
             return position
-        room = begin + MAX_ARGUMENTS - len(arguments)
-        stop = min(self._values.index(UNUSUAL, begin), room)
-        if stop == begin:
+        end = min(self._pairs.index(UNUSUAL, begin), begin + MAX_ARGUMENTS - len(found))
+        if end == begin:
             return position
-        keys, values = self._keys[begin:stop], self._values[begin:stop]
-        taken = dict(zip(keys, values, strict=True))
-        if len(taken) == len(keys) and arguments.keys().isdisjoint(keys):
-            arguments.update(taken)
-        else:
-            for key, value in zip(keys, values, strict=True):
-                arguments.setdefault(key, value)
-        self._at += sum(map(len, self._pieces[begin:stop])) + 2 * (stop - begin)
-        self._next = stop
-        return self._at
+        found += self._pairs[begin:end]
+        self._next = end
+        return self._starts[end]
 
 
 def is_closed(text: str) -> bool:
@@ -241,12 +267,13 @@ def _scalar(text: str) -> Scalar:
 
 
 @lru_cache(maxsize=1024)
-def _plain(text: str) -> Scalar:
-    """Return the value that *text* prints; `UNUSUAL` where it may be no whole value.
+def _plain(text: str) -> tuple[bool, Scalar]:
+    """Return whether *text* is a whole value for sure, and the value.
 
     Most arguments share a few: None, False, 1.
     """
-    return _scalar(text) if re.fullmatch(_PLAIN, text) else UNUSUAL
+    is_plain = re.fullmatch(_PLAIN, text) is not None
+    return is_plain, _scalar(text) if is_plain else None
 
 
 def _unescape(text: str) -> str:

@@ -9,6 +9,7 @@ from mamba_advisor.boot.ear import MAX_WORKERS, Ear
 from mamba_advisor.catalog import load_catalog
 from mamba_advisor.facts import Rank, Reading
 from mamba_advisor.intake import Gatherer
+from mamba_advisor.matching import MAX_TEXTS, matcher_for
 from mamba_advisor.pipe.outlet import Outlet
 from mamba_advisor.reader import LineReader
 from mamba_advisor.scan.learning import MAX_LINE, learn
@@ -94,6 +95,20 @@ def test_speakers_without_end() -> None:
 
     assert len(scanner.reader.trust._speakers) <= 257
     assert len(gatherer._builder._open) <= 65
+
+
+def test_texts_without_end() -> None:
+    """The anchors of texts are remembered up to a bound, and found anew beyond it."""
+    matcher = matcher_for(CATALOG)
+    pool = "KV Cache is allocated. dtype: torch.bfloat16, #tokens: "
+    expected = list(matcher.anchors(pool))
+    assert "KV Cache is allocated" in " ".join(expected)
+    for number in range(2 * MAX_TEXTS):
+        assert list(matcher.anchors(f"{pool}{number}")) == expected
+        assert list(matcher.keys(f"{number} {pool}")) == list(matcher.keys(pool))
+
+    for memo in (matcher._anchors, matcher._keys):
+        assert memo.cache_info().currsize <= MAX_TEXTS
 
 
 def test_dead_output_is_replaced() -> None:

@@ -224,3 +224,16 @@ def test_usual_form_is_read_as_any_other(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(server_args._Usual, "take", lambda _, position, _taken: position)
         assert list(parse_arguments(text).items()) == list(read.items())
+
+
+def test_arguments_as_printed_are_remembered_within_bounds() -> None:
+    """What many logs print is looked at once; what never comes again is dropped."""
+    known = server_args._KNOWN[""]
+    for start in range(0, 3 * server_args.MAX_KNOWN, 1000):
+        text = ", ".join(f"a{n}={n}" for n in range(start, start + 1000))
+        read = parse_arguments(f"({text}, z={start})")
+        assert read == {**{f"a{n}": n for n in range(start, start + 1000)}, "z": start}
+        assert len(known) <= server_args.MAX_KNOWN
+    long = "b" * 40 + "=" + "1" * server_args.BRIEF
+    assert parse_arguments(f"({long}, {long}, c=1)") == {"b" * 40: "1" * 80, "c": 1}
+    assert long not in known
