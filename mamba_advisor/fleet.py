@@ -69,7 +69,8 @@ class Outcome(Record):
     """The log as it was given."""
 
     advice: Advice | None = None
-    """Also where there was too little to advise: with what was read."""
+    """Also where there was too little to advise: with what was read.  None where
+    `document` says it all."""
 
     error: str = ""
     """Why there is no advice, or not all of it: a sentence; empty for nothing."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 
 from mamba_advisor.advice.model import Binding, Limits, Prediction
 from mamba_advisor.record import Record, replace
@@ -14,6 +15,9 @@ from mamba_advisor.sizing.terms import Terms
 
 TIE_ORDER: tuple[Binding, ...] = ("request", "heuristic", "kv_floor", "state", "kv")
 """Of equal limits the first one is named."""
+
+REMEMBERED = 256
+"""Predictions that are remembered: replicas of a server have the same figures."""
 
 
 def limits_of(
@@ -123,11 +127,12 @@ class Case(Record):
     problem: SizingProblem
 
 
+@lru_cache(maxsize=REMEMBERED)
 def predict(
     version: str,
     problem: SizingProblem,
     context: int | None,
-    corners: Iterable[Case] = (),
+    corners: tuple[Case, ...] = (),
 ) -> Prediction:
     """Return what *problem* gives, with the interval that *corners* span.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
 from mamba_advisor.advice.calibration import Calibration
@@ -59,7 +58,7 @@ class Situation(Record):
         return -(-wanted // self.concurrency.workers)
 
     def predict(
-        self, problem: SizingProblem, corners: Iterable[Case] = ()
+        self, problem: SizingProblem, corners: tuple[Case, ...] = ()
     ) -> Prediction:
         """Return what *problem* gives at the workload's context."""
         return predict(self.version, problem, self.context, corners)

@@ -16,6 +16,7 @@ from mamba_advisor.cli.show import CRASHED, crash, finish
 from mamba_advisor.record import replace
 
 if TYPE_CHECKING:
+    from mamba_advisor.advice.model import Advice
     from mamba_advisor.cli.call import Options
     from mamba_advisor.fleet import Engine, Outcome, Work
 
@@ -72,7 +73,8 @@ def command(
     work: Work = Analysis(task)
     engine = _engine(sources, cluster)
     if engine is not map and options.format == "json" and not options.plot:
-        work = partial(_write, work)
+        is_judged = options.require_concurrency is not None
+        work = partial(_write, work, is_judged)
     found = engine(work if debug else partial(_guard, work), sources)
     outcomes = chain.from_iterable(_with_progress(found, len(sources), options))
     finish(ctx, outcomes, options)
@@ -97,15 +99,20 @@ def _engine(sources: Sequence[str], cluster: str | None) -> Engine:
     return over_cores if spread else map
 
 
-def _write(work: Work, source: str) -> tuple[Outcome, ...]:
-    """Analyze one log, and write the JSON where that is done: text travels fast."""
+def _write(work: Work, is_judged: bool, source: str) -> tuple[Outcome, ...]:
+    """Analyze one log, and write the JSON where that is done: text travels fast.
+
+    The advice itself comes along, in brief, only where the outcome *is_judged* by it.
+    """
     from mamba_advisor.fleet import in_brief
     from mamba_advisor.report.jsondoc import line_of
 
+    def written(outcome: Outcome, advice: Advice) -> Outcome:
+        brief = in_brief(advice) if is_judged else None
+        return replace(outcome, advice=brief, document=line_of(advice))
+
     return tuple(
-        outcome
-        if (advice := outcome.advice) is None
-        else replace(outcome, advice=in_brief(advice), document=line_of(advice))
+        outcome if outcome.advice is None else written(outcome, outcome.advice)
         for outcome in work(source)
     )
 

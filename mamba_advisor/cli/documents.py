@@ -15,37 +15,37 @@ class Documents:
 
     def __init__(self) -> None:
         self._count = 0
-        self._first: tuple[Advice, str] | None = None
+        self._first: Advice | str | None = None
 
-    def add(self, advice: Advice, line: str = "") -> None:
+    def add(self, document: Advice | str) -> None:
         """Write the object of the next boot, or keep it while it may be the only one.
 
         Args:
-            advice: On the boot.
-            line: The object on a line, where somebody has written it.
+            document: The advice on the boot, or its object on a line.
         """
         self._count += 1
         if self._count == 1:
-            self._first = advice, line
+            self._first = document
             return
         if self._first is not None:
-            click.echo(f"[\n{_line(*self._first)}", nl=False)
+            click.echo(f"[\n{_line(self._first)}", nl=False)
             self._first = None
-        click.echo(f",\n{_line(advice, line)}", nl=False)
+        click.echo(f",\n{_line(document)}", nl=False)
 
     def close(self) -> None:
         """Write what is left: the only object, or the end of the array."""
         from mamba_advisor.report import render
 
-        if self._first is None:
+        first = self._first
+        if first is None:
             click.echo("\n]" if self._count else "[]")
             return
-        advice, line = self._first
-        click.echo(f"{line}\n" if line else render([advice], "json"), nl=False)
+        text = f"{first}\n" if isinstance(first, str) else render([first], "json")
+        click.echo(text, nl=False)
 
 
-def _line(advice: Advice, line: str) -> str:
+def _line(document: Advice | str) -> str:
     """Return the object of a boot on a line."""
     from mamba_advisor.report.jsondoc import line_of
 
-    return line or line_of(advice)
+    return document if isinstance(document, str) else line_of(document)

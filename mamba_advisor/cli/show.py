@@ -123,11 +123,10 @@ def finish(
         status, lines = verdict(outcome, options)
         statuses.append(status)
         said.update(dict.fromkeys(lines))
-        for advice in shown([outcome], options):
-            if documents is not None:
-                documents.add(advice, outcome.document)
-            else:
-                advices.append(advice)
+        if documents is None:
+            advices += shown([outcome], options)
+        elif document := outcome.document or outcome.advice:
+            documents.add(document)
     click.echo("".join(said), err=True, nl=False)
     if documents is not None:
         documents.close()

@@ -69,6 +69,7 @@ class Scanner:
     def __init__(self, catalog: Catalog, sink: Sink) -> None:
         self.lines = 0
         self.reader = LineReader(catalog)
+        self._settled = True
         self._sink = sink
         self._sieve = Sieve(catalog.exact, _asker(catalog))
         # A newline stands before the first line, as before every other one.
@@ -145,7 +146,7 @@ class Scanner:
     def _sift(self, position: int, end: int) -> int:
         """Read lines up to *end*; return where another pattern is needed first."""
         patience = PATIENCE
-        while position < end and patience and not self.reader.settled:
+        while position < end and patience and not self._settled:
             position = self._read_line(position)
             patience -= 1
         self._sieve.refresh()
@@ -174,7 +175,7 @@ class Scanner:
             self._count(found.start())
             changed = self._feed(self.lines + 1, *fit_line(other, False))
             first = found.end()
-            if changed or not self.reader.settled:
+            if changed or not self._settled:
                 return first
         self._busy = not is_quiet
         self._pass_on(rows, first, end)
@@ -191,8 +192,9 @@ class Scanner:
 
     def _feed(self, number: int, line: bytes, torn: bool = False) -> bool:
         """Have a line read; return whether another pattern is needed now."""
-        was_settled = self.reader.settled
+        was_settled = self._settled
         readings = self.reader.feed(number, line, torn=torn)
+        self._settled = self.reader.settled
         changed = False
         for reading in readings:
             self._sink.feed(reading)
@@ -202,7 +204,7 @@ class Scanner:
                 changed |= self._sieve.forget()
             elif reading.event not in KEEPS_SHAPES:
                 changed |= self._sieve.disarm()
-        if torn or not (was_settled and self.reader.settled):
+        if torn or not (was_settled and self._settled):
             return changed
         if not readings:
             return self._sieve.note_silent(line) or changed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Literal
 
 from mamba_advisor.errors import FactError
@@ -35,6 +36,10 @@ LONG_DIGITS = (3, 4, 5, 6, 7, 8)
 
 LEAST_DIGITS = (2, 3, 4, 5, 6, 7, 8)
 """Significant digits of a ratio whose pool shall be as small as possible."""
+
+
+REMEMBERED = 256
+"""Splits found that are remembered: replicas of a server have the same figures."""
 
 
 class Split(Record):
@@ -80,6 +85,7 @@ class Split(Record):
         return self.limits.binding(self.kv_limit)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def best_split(
     version: str,
     problem: SizingProblem,
