@@ -7,10 +7,8 @@ from 0.5.19 a dict, ``{'key': value, …}``.  Both are Python, neither is evalua
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate
 from typing import TypeAlias
 
 from mamba_advisor.facts import Scalar
@@ -40,6 +38,9 @@ Pair: TypeAlias = "tuple[str, Scalar]"
 
 UNUSUAL: Pair = ("", None)
 """In place of an argument that has another form."""
+
+UNSEEN: Pair = ("", "unseen")
+"""In place of one that was not looked at yet."""
 
 _KEY = (
     r"""[\s,]*(?:(?P<quote>['"])(?P<quoted>[A-Za-z_]\w{0,79})(?P=quote)\s?:\s?"""
@@ -122,25 +123,24 @@ def _pairs_of(pieces: Sequence[str], quote: str) -> list[Pair]:
         quote: What stands around a name.
     """
     known = _KNOWN[quote]
-    found = list(map(known.get, pieces))
-    if all(found):
-        return found  # type: ignore[return-value]
-    new = [
-        piece
-        for piece, pair in zip(pieces, found, strict=True)
-        if pair is None and len(piece) <= BRIEF
-    ]
-    if len(known) + len(new) > MAX_KNOWN:
+    if len(known) + len(pieces) > MAX_KNOWN:
         known.clear()
-        return _pairs_of(pieces, quote)
     equals = f"{quote}: " if quote else "="
-    for piece in new:
+    pairs = [known.get(piece, UNSEEN) for piece in pieces]
+    for place, pair in enumerate(pairs):
+        if pair is not UNSEEN:
+            continue
+        piece, pairs[place] = pieces[place], UNUSUAL
+        if len(piece) > BRIEF:
+            continue
         key, _, raw = piece.partition(equals)
         name = key[len(quote) :]
-        is_name = name.isidentifier() and name.isascii() and key.startswith(quote)
-        is_plain, value = _plain(raw) if is_name else (False, None)
-        known[piece] = (name, value) if is_plain else UNUSUAL
-    return [known.get(piece, UNUSUAL) for piece in pieces]
+        if name.isidentifier() and name.isascii() and key.startswith(quote):
+            is_plain, value = _plain(raw)
+            if is_plain:
+                pairs[place] = name, value
+        known[piece] = pairs[place]
+    return pairs
 
 
 class _Usual:
@@ -150,12 +150,11 @@ class _Usual:
     """
 
     def __init__(self, text: str, start: int, *, in_dict: bool) -> None:
-        pieces = text[start:].split(", ", 2 * MAX_ARGUMENTS)
-        self._pairs = _pairs_of(pieces, "'" if in_dict else "")
+        self._text = text
+        self._pieces = text[start:].split(", ", 2 * MAX_ARGUMENTS)
+        self._pairs = _pairs_of(self._pieces, "'" if in_dict else "")
         self._pairs[-1] = UNUSUAL  # it may hold what comes behind
-        ends = accumulate([len(piece) + 2 for piece in pieces], initial=start)
-        self._starts = list(ends)
-        self._next = 0
+        self._next, self._at = 0, start
 
     def take(self, position: int, found: list[Pair]) -> int:
         """Take what stands at *position* in the usual form; return where that ends.
@@ -164,17 +163,21 @@ class _Usual:
             position: In the text: behind the bracket, or behind an argument.
             found: Takes in name and value of each, `MAX_ARGUMENTS` in all.
         """
-        begin = bisect_left(self._starts, position, self._next)
-        self._next = begin
-        at = self._starts[begin] if begin < len(self._pairs) else -1
-        if at not in (position, position + 2):
+        if position > self._at:
+            if not self._text.startswith(", ", position):
+                return position
+            self._next += 1 + self._text.count(", ", self._at, position)
+            self._at = position + 2
+        begin = self._next
+        if begin >= len(self._pairs):
             return position
         end = min(self._pairs.index(UNUSUAL, begin), begin + MAX_ARGUMENTS - len(found))
         if end == begin:
             return position
         found += self._pairs[begin:end]
+        self._at += sum(map(len, self._pieces[begin:end])) + 2 * (end - begin)
         self._next = end
-        return self._starts[end]
+        return self._at
 
 
 def is_closed(text: str) -> bool:

@@ -126,15 +126,18 @@ class Dating:
     def _add(
         self, low: str, high: str, reading: Reading, what: str, fading: bool
     ) -> None:
-        span = _Span(
-            _index(low) if low else 0,
-            _index(high) if high else len(KNOWN) - 1,
-            reading.line,
-            f"{what} in the {reading.event.replace('-', ' ')} line",
-            fading,
-            ARGUMENT_VOTES if reading.event == "server-args" else 1,
-        )
-        self._spans.setdefault((span.low, span.high, reading.event), span)
+        first = _index(low) if low else 0
+        last = _index(high) if high else len(KNOWN) - 1
+        key = first, last, reading.event
+        if key not in self._spans:
+            self._spans[key] = _Span(
+                first,
+                last,
+                reading.line,
+                f"{what} in the {reading.event.replace('-', ' ')} line",
+                fading,
+                ARGUMENT_VOTES if reading.event == "server-args" else 1,
+            )
 
     def releases(self) -> Releases:
         """Return the widest set of releases that agrees with most evidence."""
