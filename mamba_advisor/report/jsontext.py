@@ -46,7 +46,9 @@ def text_of(document: object, opened: Callable[[object], Any], levels: int = 2) 
         ValueError: A number is not finite.
         TypeError: *opened* does not know what to do.
     """
-    encode = json.JSONEncoder(allow_nan=False, default=opened).encode
+    encode = json.JSONEncoder(
+        allow_nan=False, check_circular=False, default=opened
+    ).encode
 
     def write(value: Any, line: str, levels: int) -> str:
         if leaf := LEAVES.get(type(value)):
