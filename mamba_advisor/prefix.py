@@ -139,7 +139,7 @@ def peel(text: str) -> Iterator[Spoken]:
         return
     for part in text.split("\r") if "\r" in text else (text,):
         if "%" in part and part[:1] != "[" and re.match(_BAR, part):
-            if glue := re.search(_GLUE, part):
+            if "][" in part and (glue := re.search(_GLUE, part)):
                 yield from _peel_part(part[glue.end() :], is_glued=True)
         elif part:
             yield from _peel_part(part)

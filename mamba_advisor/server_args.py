@@ -19,6 +19,9 @@ MAX_ARGUMENTS = 2000
 LARGEST = 1e18
 """Larger numbers stay text: SGLang has none, and arithmetic would overflow."""
 
+MAX_DIGITS, MAX_WHOLE, MAX_POWER = 18, 15, 3
+"""Digits of an integer, before the point of another number, and of its exponent."""
+
 MAX_RAW = 300
 """Characters kept of a value that is no scalar."""
 
@@ -46,17 +49,16 @@ _KEY = (
     r"""[\s,]*(?:(?P<quote>['"])(?P<quoted>[A-Za-z_]\w{0,79})(?P=quote)\s?:\s?"""
     r"""|(?P<bare>[A-Za-z_]\w{0,79})\s?=\s?)"""
 )
-_PLAIN = r"""'[^'\\]*'|[^'"(\[{<,)\]}>\s]+"""
-"""A number, a word or a string without an escape: nearly every value is one."""
-
 _STRING = r"""'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*\""""
 _DULL = r"""[^'"(\[{<,)\]}\s]+"""
 _DULL_INSIDE = r"""[^'"(\[{<)\]}>]+"""
 _ELISION = r"[\s,]*(?:\.\.\.|…)"
-_INTEGER = r"-?[0-9]{1,18}"
-_DECIMAL = r"-?(?:\d{1,15}\.\d{0,17}|\d{1,15})(?:e[+-]?\d{1,3})?"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"'}
 _CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
+_OPENERS = frozenset("({")
+_ENDS = frozenset("'\"([{<,)]}>")
+"""What a number or a word does not hold."""
+
 _WORDS: dict[str, Scalar] = {"None": None, "True": True, "False": False}
 
 
@@ -75,10 +77,7 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
         taken.  Of a key given twice the first counts.  Scanning stops where the
         text is no longer of this form; what was complete is kept.
     """
-    position, closer = 0, ""
-    opened = re.match(r"\s*(?:[A-Za-z_][\w.]{0,79})?([({])", text)
-    if opened:
-        position, closer = opened.end(), _CLOSERS[opened.group(1)]
+    position, closer = _opening(text)
     found: list[Pair] = []
     usual = None if scalars_only else _Usual(text, position, in_dict=closer == "}")
     for _ in range(MAX_ARGUMENTS):
@@ -86,18 +85,18 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
             position = usual.take(position, found)
             if len(found) >= MAX_ARGUMENTS:
                 break
-        key = re.compile(_KEY).match(text, position)
-        if key is None:
+        name, start = _name(text, position)
+        if not name:
             if skipped := re.compile(_ELISION).match(text, position):
                 position = skipped.end()
                 continue
             break
-        end, is_complete = _end_of_value(text, key.end())
+        end, is_complete = _end_of_value(text, start)
         if not is_complete or (end >= len(text) and closer):
             break
-        raw = text[key.end() : end].strip()
+        raw = text[start:end].strip()
         if not scalars_only or _is_scalar(raw):
-            found.append((key["quoted"] or key["bare"], _scalar(raw)))
+            found.append((name, _scalar(raw)))
         position = end
         if closer and text[end] == closer:
             break
@@ -107,6 +106,31 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
         first = dict(found)
         arguments = {key: first[key] for key in arguments}
     return arguments
+
+
+def _opening(text: str) -> tuple[int, str]:
+    """Return where the first argument stands, and what closes the last one."""
+    if text[:1] in _OPENERS:
+        return 1, _CLOSERS[text[0]]
+    if opened := re.match(r"\s*(?:[A-Za-z_][\w.]{0,79})?([({])", text):
+        return opened.end(), _CLOSERS[opened.group(1)]
+    return 0, ""
+
+
+def _name(text: str, position: int) -> tuple[str, int]:
+    """Return the name of the argument at *position*, and where its value starts.
+
+    Returns:
+        An empty name where none stands.
+    """
+    start = position + 2 * text.startswith(", ", position)
+    end = text.find("=", start, start + BRIEF)
+    name = text[start:end]
+    if end > 0 and name.isascii() and name.isidentifier():
+        return name, end + 1 + text[end + 1 : end + 2].isspace()
+    if key := re.compile(_KEY).match(text, position):
+        return key["quoted"] or key["bare"], key.end()
+    return "", position
 
 
 _KNOWN: dict[str, dict[str, Pair]] = {"": {}, "'": {}}
@@ -251,9 +275,28 @@ def _is_scalar(text: str) -> bool:
     return (
         text in _WORDS
         or text[:1] in ("'", '"')
-        or re.fullmatch(_DECIMAL, text) is not None
-        or re.fullmatch(_INTEGER, text) is not None
+        or _is_decimal(text)
+        or _is_integer(text)
     )
+
+
+def _is_integer(text: str) -> bool:
+    """Return whether *text* is an integer of sane length."""
+    digits = text.removeprefix("-")
+    return len(digits) <= MAX_DIGITS and digits.isascii() and digits.isdigit()
+
+
+def _is_decimal(text: str) -> bool:
+    """Return whether *text* is a number of sane length, such as ``-1.5e-05``."""
+    digits, mark, power = text.removeprefix("-").partition("e")
+    whole, _, part = digits.partition(".")
+    if part and not (part.isdecimal() and len(part) < MAX_DIGITS):
+        return False
+    if mark:
+        power = power[power[:1] in ("+", "-") :]
+        if not (power.isdecimal() and len(power) <= MAX_POWER):
+            return False
+    return whole.isdecimal() and len(whole) <= MAX_WHOLE
 
 
 def _scalar(text: str) -> Scalar:
@@ -262,9 +305,9 @@ def _scalar(text: str) -> Scalar:
         return _WORDS[text]
     if text[:1] in ("'", '"') and _end_of_string(text, 0) == len(text):
         return _unescape(text[1:-1])
-    if re.fullmatch(_INTEGER, text):
+    if _is_integer(text):
         return int(text)
-    if re.fullmatch(_DECIMAL, text) and abs(number := float(text)) < LARGEST:
+    if _is_decimal(text) and abs(number := float(text)) < LARGEST:
         return number
     return text[:MAX_RAW]
 
@@ -275,7 +318,10 @@ def _plain(text: str) -> tuple[bool, Scalar]:
 
     Most arguments share a few: None, False, 1.
     """
-    is_plain = re.fullmatch(_PLAIN, text) is not None
+    if text[:1] == "'":
+        is_plain = text.find("'", 1) == len(text) - 1 > 0 and "\\" not in text
+    else:
+        is_plain = _ENDS.isdisjoint(text) and text.split() == [text]
     return is_plain, _scalar(text) if is_plain else None
 
 

@@ -133,7 +133,7 @@ def _line_value(block: str, key: str) -> str:
 def _value(text: str) -> Any:
     """Convert a value of a built-in file."""
     if text.startswith("{"):
-        pairs = re.findall(r'(\w+) = ("[^"]*"|[\w.]+)', text.partition("}")[0])
+        pairs = [pair.split(" = ") for pair in text[2 : text.index(" }")].split(", ")]
         return {key: _value(value) for key, value in pairs}
     if text.startswith("'''"):
         return text[3 : text.index("'''", 3)]
