@@ -4,13 +4,15 @@ click imports ``inspect`` for its help texts only, and with it the compiler's gr
 the disassembler and the tokenizer: a twelfth of what a boot log takes.  It imports
 ``datetime`` and ``uuid`` for kinds of options that this program has not, and
 ``threading`` for a name of ``_thread``.  rich imports ``pickle`` and ``random`` for
-links.
+links.  Both compile type hints that are text, which nobody evaluates; the first call of
+`compile` makes all types of the syntax tree.
 """
 
 from __future__ import annotations
 
 import _thread
 import sys
+import typing
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -67,6 +69,16 @@ def postpone_all() -> None:
     postpone("gettext", "gettext", "ngettext")
     postpone("pickle", "dumps", "loads")
     postpone("random", "getrandbits", "randint")
+    postpone_hints()
+
+
+def postpone_hints() -> None:
+    """Let type hints that are text be compiled when somebody evaluates them.
+
+    `typing` compiles them when they are written, and evaluates what came of it; it
+    evaluates text as well.
+    """
+    vars(typing)["compile"] = lambda source, *_: source
 
 
 def forget(*names: str) -> None:

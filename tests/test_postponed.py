@@ -135,3 +135,33 @@ def test_nothing_is_left_of_what_click_alone_is_content_with() -> None:
     )
 
     assert "True" == run(script).split()[-1]
+
+
+def test_hints_are_compiled_by_who_evaluates_them() -> None:
+    """What a hint says is the same; a wrong one fails where it is evaluated."""
+    script = (
+        "import typing; from mamba_advisor.postponed import postpone_hints;"
+        "postpone_hints();"
+        "Row = typing.TypedDict('Row', {'a': 'list[int]', 'b': 'dict[str, int]'});"
+        "print(typing.get_type_hints(Row));"
+        "Odd = typing.TypedDict('Odd', {'a': 'no such'});"
+        "exec('try: typing.get_type_hints(Odd)\\nexcept SyntaxError: print(1)')"
+    )
+
+    expected = "{'a': list[int], 'b': dict[str, int]}\n1\n"
+    assert expected == run(script)
+
+
+def test_a_boot_log_is_read_without_the_syntax_tree() -> None:
+    """Its types are made when `compile` is first called, whatever that compiles."""
+    script = (
+        "import os, sys; from mamba_advisor.__main__ import main;"
+        f"sys.argv = ['x', 'analyze', {str(BOOT)!r}, '--format=json'];"
+        "made = lambda: any(t.__name__ == 'AST' for t in object.__subclasses__());"
+        "os._exit = lambda _: print(made(), file=sys.stderr); main()"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
+
+    assert "False\n" == found.stderr
