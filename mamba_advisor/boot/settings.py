@@ -94,7 +94,8 @@ KEPT = frozenset(
 )
 """Arguments that matter to the pools, or that tell the user which server it is."""
 
-_READ = KEPT | RENAMED.keys()
+READ = KEPT | RENAMED.keys()
+"""The same with the names that older releases print."""
 
 INFERRED = "inferred"
 """Origin of a value that other lines imply."""
@@ -118,7 +119,7 @@ def settle(
         Name -> value and origin.  What nothing states or implies is left out.
     """
     settings, printed = {}, {}
-    for key in [key for key in arguments if key in _READ]:
+    for key in [key for key in arguments if key in READ]:
         name = RENAMED.get(key, key)
         value, line = arguments[key]
         settings[name] = Setting(value, f"log:{line}")

@@ -15,6 +15,7 @@ from mamba_advisor.boot.outcome import FailureWatch, phase_word
 from mamba_advisor.boot.phase import BATCHES, PHASES, Phase
 from mamba_advisor.boot.rank import RankDraft
 from mamba_advisor.boot.releases import Dating
+from mamba_advisor.boot.settings import READ
 from mamba_advisor.boot.tags import MAX_RANKS, expand
 from mamba_advisor.facts import Rank, Reading, Scalar
 from mamba_advisor.measured import Measured
@@ -42,6 +43,12 @@ SUMMARY_FIGURES = (
     "max_prefill_tokens",
 )
 """Figures of a summary line beside its tokens."""
+
+CLUSTER = "nnodes", "dist_init_addr"
+"""Arguments by which the nodes of one server know each other."""
+
+WANTED = READ.union(CLUSTER)
+"""Arguments that are kept."""
 
 WITHOUT_DRAFT = (None, "", "NONE", "NGRAM")
 """Values of ``speculative_algorithm`` with which no draft model is loaded."""
@@ -85,7 +92,10 @@ class StartDraft(Record, frozen=False):
     ranks: dict[Rank, RankDraft] = field(default_factory=dict)
     ranks_left_out: int = 0
     arguments: dict[str, tuple[Scalar, int]] = field(default_factory=dict)
-    """Argument -> value and line."""
+    """Argument -> value and line, of those that anything is made of."""
+
+    has_named: bool = False
+    """An argument has come, whichever."""
 
     has_arguments: bool = False
     """A whole ``server_args`` line has come."""
@@ -131,7 +141,7 @@ class StartDraft(Record, frozen=False):
     def begun(self) -> bool:
         """Whether more than notices has come."""
         return bool(
-            self.arguments
+            self.has_named
             or self.ranks
             or self.summaries
             or self.ready_line
@@ -222,9 +232,8 @@ class StartDraft(Record, frozen=False):
     def is_other_node(self, reading: Reading) -> bool:
         """Return whether ``server_args`` come from another node of the same server."""
         arguments = pick.arguments(reading)
-        names = ("nnodes", "dist_init_addr")
-        nodes, address = (arguments.get(name) for name in names)
-        known = tuple(self.arguments.get(name, (None, 0))[0] for name in names)
+        nodes, address = map(arguments.get, CLUSTER)
+        known = tuple(self.arguments.get(name, (None, 0))[0] for name in CLUSTER)
         return (
             address is not None
             and known == (nodes, address)
@@ -249,18 +258,17 @@ class StartDraft(Record, frozen=False):
         self.events.add(reading.event)
         if len(self.texts) < MAX_TEXTS:
             self.texts[reading.line] = reading.text
-        for flag, lines in (
-            (reading.edited, self.edited),
-            (reading.joined, self.joined),
-        ):
-            if flag and len(lines) < MAX_NOTICES:
-                lines.append(reading.line)
+        if reading.edited and len(self.edited) < MAX_NOTICES:
+            self.edited.append(reading.line)
+        if reading.joined and len(self.joined) < MAX_NOTICES:
+            self.joined.append(reading.line)
 
     def _arguments(self, reading: Reading) -> None:
         arguments, line, known = pick.arguments(reading), reading.line, self.arguments
-        known.update(
-            {name: (arguments[name], line) for name in arguments if name not in known}
-        )
+        self.has_named = self.has_named or bool(arguments)
+        for name in arguments:
+            if name in WANTED and name not in known:
+                known[name] = arguments[name], line
         if pick.is_whole(reading):
             self.has_arguments = True
             self.nodes.add(arguments.get("node_rank"))
@@ -301,7 +309,7 @@ class StartDraft(Record, frozen=False):
 
     def _failure(self, reading: Reading) -> None:
         rank = self.ranks.get(reading.rank) or self.last_rank
-        word = phase_word(rank, bool(self.arguments))
+        word = phase_word(rank, self.has_named)
         self.watch.feed(reading, self.ready_line > 0, word)
 
     def _summary(self, rank: Rank, reading: Reading) -> None:
