@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 
+from mamba_advisor.advice.predict import predict
 from mamba_advisor.batch import ALL_PROMPTS
 from mamba_advisor.boot.ear import MAX_WORKERS, Ear
 from mamba_advisor.catalog import load_catalog
 from mamba_advisor.facts import Rank, Reading
 from mamba_advisor.intake import Gatherer
-from mamba_advisor.matching import MAX_TEXTS, matcher_for
+from mamba_advisor.matching import MAX_TEXTS, REACH, matcher_for
 from mamba_advisor.pipe.outlet import Outlet
 from mamba_advisor.reader import LineReader
+from mamba_advisor.record import replace
 from mamba_advisor.scan.learning import MAX_LINE, learn
 from mamba_advisor.scan.noise import ENOUGH, GRACE
 from mamba_advisor.scan.scanner import Scanner
 from mamba_advisor.scan.sieve import MAX_KNOWN, Sieve
+from mamba_advisor.sizing import SizingProblem
+from mamba_advisor.sizing.optimum import REMEMBERED, best_split
 
 CATALOG = load_catalog(plugins=False)
 DECODE = (
@@ -107,8 +111,21 @@ def test_texts_without_end() -> None:
         assert list(matcher.anchors(f"{pool}{number}")) == expected
         assert list(matcher.keys(f"{number} {pool}")) == list(matcher.keys(pool))
 
+    assert not matcher.anchors("x" * REACH + pool)
     for memo in (matcher._anchors, matcher._keys):
         assert memo.cache_info().currsize <= MAX_TEXTS
+
+
+def test_servers_without_end() -> None:
+    """What was found for a server is kept for its replicas, not for ever."""
+    problem = SizingProblem(rest_gib=28.833, slot_bytes=19_316_736, cells=(12_288,))
+    for length in range(4096, 4096 + REMEMBERED + 50):
+        at = replace(problem, context_len=length)
+        assert best_split("0.5.17", at, 2048, bare=True)
+        assert predict("0.5.17", at, 2048).boots
+
+    assert best_split.cache_info().currsize <= REMEMBERED
+    assert predict.cache_info().currsize <= REMEMBERED
 
 
 def test_dead_output_is_replaced() -> None:

@@ -237,3 +237,53 @@ def test_arguments_as_printed_are_remembered_within_bounds() -> None:
     long = "b" * 40 + "=" + "1" * server_args.BRIEF
     assert parse_arguments(f"({long}, {long}, c=1)") == {"b" * 40: "1" * 80, "c": 1}
     assert long not in known
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"({'n' * 80}=[1], {'m' * 81}=[2], a=1)", {"n" * 80: "[1]"}),
+        ("(clé=[1], b=[2], c=3)", {"clé": "[1]", "b": "[2]", "c": 3}),
+        ("(éa=[1], b=2)", {}),
+        ("(a= <x, y>, b=2)", {"a": "<x, y>", "b": 2}),
+        ("{xa': 1, 'b': 2, 'c': 3}", {}),
+        ("{'a': 1, b': 2, 'c': 3}", {"a": 1}),
+        ("(b=1, a=2, b=3, c=4)", {"b": 1, "a": 2, "c": 4}),
+        ("(a=" + "9" * 18 + ", b=1)", {"a": int("9" * 18), "b": 1}),
+        (
+            f"(a=0.{'1' * 17}, b=0.{'1' * 18}, c=1)",
+            {"a": float(f"0.{'1' * 17}"), "b": f"0.{'1' * 18}", "c": 1},
+        ),
+        ("(a=1e12, b=1e0012, c=1)", {"a": 1e12, "b": "1e0012", "c": 1}),
+        (
+            "(a=1e+, b=1e, c=-, d=.5, e=1.)",
+            {"a": "1e+", "b": "1e", "c": "-", "d": ".5", "e": 1.0},
+        ),
+        ("(a=" + "1" * 16 + ".5, b=1)", {"a": "1" * 16 + ".5", "b": 1}),
+        ("(a='\\', b=2', c=3)", {"a": "', b=2", "c": 3}),
+        ("(a='\\n', b='\\\\', c=3)", {"a": "\n", "b": "\\", "c": 3}),
+    ],
+)
+def test_names_and_values_at_their_limits(
+    text: str, expected: dict[str, object]
+) -> None:
+    """Too long or of another form: a value stays text, a name ends the reading."""
+    read = parse_arguments(text)
+
+    assert list(expected.items()) == list(read.items())
+    assert list(map(type, expected.values())) == list(map(type, read.values()))
+
+
+def test_more_commas_than_are_cut_at() -> None:
+    """Arguments behind a list of thousands are read as any others."""
+    text = f"(a=[{', '.join('1' * (2 * MAX_ARGUMENTS + 100))}], b=2, c=[3], d=4)"
+    read = parse_arguments(text)
+
+    assert ["a", "b", "c", "d"] == list(read)
+    assert (2, "[3]", 4) == (read["b"], read["c"], read["d"])
+
+
+def test_digits_of_other_scripts() -> None:
+    """They are digits to Python, in a number with a point and without."""
+    assert {"a": 3.0, "b": 2.5} == parse_arguments("(a=٣, b=٢.٥)")
+    assert float is type(parse_arguments("(a=٣, b=1)")["a"])

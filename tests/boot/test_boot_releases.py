@@ -154,3 +154,11 @@ def test_releases_sort_by_number() -> None:
     """0.5.10 follows 0.5.9; a development suffix does not disturb."""
     assert release_key("0.5.9") < release_key("0.5.10")
     assert (0, 5, 20) == release_key("0.5.20.dev728")
+
+
+def test_the_first_line_of_a_kind_is_the_evidence(say: Say) -> None:
+    """What later ones of the same wording say is known by then."""
+    lines = [say("kv-pool", versions=("0.5.13", "")) for _ in range(3)]
+
+    (evidence,) = dated(*lines).releases().evidence
+    assert evidence.startswith(f"line {lines[0].line}: this wording")

@@ -381,3 +381,20 @@ def test_many_starts_are_counted_and_the_last_kept(say: Say) -> None:
     assert 10 * KEEP == boots[-1].source.boots
     assert 10 * KEEP - 1 == slots_of(boots)[-1]
     assert KEEP + 1 == len(boots)
+
+
+def test_the_first_value_of_an_argument_counts(say: Say, boots_of: BootsOf) -> None:
+    """A person may quote an argument again, and name ones that nobody asks for."""
+    (boot,) = boots_of(
+        [
+            say("server-args", form="pair", arguments={"page_size": 4, "odd": 1}),
+            say("server-args", form="pair", arguments={"page_size": 8, "dp_size": 2}),
+            *pools(say, 10, 100),
+        ]
+    )
+
+    assert (4, "log:1") == (
+        boot.setting("page_size").value,
+        boot.setting("page_size").origin,
+    )
+    assert 2 == boot.setting("dp_size").value
