@@ -70,7 +70,8 @@ class Outcome(Record):
 
     advice: Advice | None = None
     """Also where there was too little to advise: with what was read.  None where
-    `document` says it all."""
+    `document` says it all.
+    """
 
     error: str = ""
     """Why there is no advice, or not all of it: a sentence; empty for nothing."""

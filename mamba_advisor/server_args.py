@@ -110,6 +110,7 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
 
 def _opening(text: str) -> tuple[int, str]:
     """Return where the first argument stands, and what closes the last one."""
+    # What nearly every line needs comes without an expression to compile.
     if text[:1] in _OPENERS:
         return 1, _CLOSERS[text[0]]
     if opened := re.match(r"\s*(?:[A-Za-z_][\w.]{0,79})?([({])", text):

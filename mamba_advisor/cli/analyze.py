@@ -74,7 +74,7 @@ def command(
     engine = _engine(sources, cluster)
     if engine is not map and options.format == "json" and not options.plot:
         is_judged = options.require_concurrency is not None
-        work = partial(_write, work, is_judged)
+        work = partial(_write, work, is_judged=is_judged)
     found = engine(work if debug else partial(_guard, work), sources)
     outcomes = chain.from_iterable(_with_progress(found, len(sources), options))
     finish(ctx, outcomes, options)
@@ -99,7 +99,7 @@ def _engine(sources: Sequence[str], cluster: str | None) -> Engine:
     return over_cores if spread else map
 
 
-def _write(work: Work, is_judged: bool, source: str) -> tuple[Outcome, ...]:
+def _write(work: Work, source: str, *, is_judged: bool) -> tuple[Outcome, ...]:
     """Analyze one log, and write the JSON where that is done: text travels fast.
 
     The advice itself comes along, in brief, only where the outcome *is_judged* by it.
