@@ -91,8 +91,9 @@ def settle(boot: Boot, overrides: Overrides) -> Settled:
     as_planned = {**read, **options}
     versions = _versions(boot, overrides)
     assumed: dict[str, str] = {}
-    booted = _problem(boot, as_booted, overrides, assumed, versions[0])
-    planned = _problem(boot, as_planned, overrides, {}, versions[0])
+    booted = planned = _problem(boot, as_booted, overrides, assumed, versions[0])
+    if options:
+        planned = _problem(boot, as_planned, overrides, {}, versions[0])
     return Settled(versions, as_planned, booted, planned, assumed)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from mamba_advisor.sizing.pools import PoolSizes, PoolWarning
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from mamba_advisor.sizing.inputs import SizingInputs
 
 
+REMEMBERED = 256
+"""Results that are remembered: several parts of an advice ask for the same, and so
+do the replicas of a server.
+"""
+
+
+@lru_cache(maxsize=REMEMBERED)
 def solve(version: str, problem: SizingProblem) -> PoolSizes:
     """Return what *version* decides on *problem*.
 
