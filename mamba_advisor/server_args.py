@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import TypeAlias
 
 from mamba_advisor.facts import Scalar
@@ -83,8 +84,6 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
     for _ in range(MAX_ARGUMENTS):
         if usual is not None:
             position = usual.take(position, found)
-            if len(found) >= MAX_ARGUMENTS:
-                break
         name, start = _name(text, position)
         if not name:
             if skipped := re.compile(_ELISION).match(text, position):
@@ -105,7 +104,7 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
         found.reverse()
         first = dict(found)
         arguments = {key: first[key] for key in arguments}
-    return arguments
+    return dict(islice(arguments.items(), MAX_ARGUMENTS))
 
 
 def _opening(text: str) -> tuple[int, str]:
@@ -126,8 +125,8 @@ def _name(text: str, position: int) -> tuple[str, int]:
     """
     start = position + 2 * text.startswith(", ", position)
     end = text.find("=", start, start + BRIEF)
-    name = text[start:end]
-    if end > 0 and name.isascii() and name.isidentifier():
+    name = text[start:end] if end > 0 else ""
+    if name.isascii() and name.isidentifier():
         return name, end + 1 + text[end + 1 : end + 2].isspace()
     if key := re.compile(_KEY).match(text, position):
         return key["quoted"] or key["bare"], key.end()
@@ -186,7 +185,7 @@ class _Usual:
 
         Args:
             position: In the text: behind the bracket, or behind an argument.
-            found: Takes in name and value of each, `MAX_ARGUMENTS` in all.
+            found: Takes in name and value of each.
         """
         if position > self._at:
             if not self._text.startswith(", ", position):
@@ -196,7 +195,7 @@ class _Usual:
         begin = self._next
         if begin >= len(self._pairs):
             return position
-        end = min(self._pairs.index(UNUSUAL, begin), begin + MAX_ARGUMENTS - len(found))
+        end = self._pairs.index(UNUSUAL, begin)
         if end == begin:
             return position
         found += self._pairs[begin:end]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from mamba_advisor.advice.predict import predict
 from mamba_advisor.batch import ALL_PROMPTS
@@ -19,7 +20,8 @@ from mamba_advisor.scan.noise import ENOUGH, GRACE
 from mamba_advisor.scan.scanner import Scanner
 from mamba_advisor.scan.sieve import MAX_KNOWN, Sieve
 from mamba_advisor.sizing import SizingProblem
-from mamba_advisor.sizing.optimum import REMEMBERED, best_split
+from mamba_advisor.sizing.optimum import known_split
+from mamba_advisor.sizing.remember import FEW_STAGES, REMEMBERED
 
 CATALOG = load_catalog(plugins=False)
 DECODE = (
@@ -116,16 +118,40 @@ def test_texts_without_end() -> None:
         assert memo.cache_info().currsize <= MAX_TEXTS
 
 
+def memory_of(function: object) -> Any:
+    """Return what remembers the results of *function*."""
+    return vars(function)["__wrapped__"]
+
+
 def test_servers_without_end() -> None:
     """What was found for a server is kept for its replicas, not for ever."""
     problem = SizingProblem(rest_gib=28.833, slot_bytes=19_316_736, cells=(12_288,))
     for length in range(4096, 4096 + REMEMBERED + 50):
         at = replace(problem, context_len=length)
-        assert best_split("0.5.17", at, 2048, bare=True)
+        assert known_split("0.5.17", at, 2048, bare=True)
         assert predict("0.5.17", at, 2048).boots
 
-    assert best_split.cache_info().currsize <= REMEMBERED
-    assert predict.cache_info().currsize <= REMEMBERED
+    for function in (known_split, predict):
+        assert memory_of(function).cache_info().currsize <= REMEMBERED
+
+
+def test_stages_without_end() -> None:
+    """Of thousands of stages each has figures: nothing is kept of them."""
+    wide = SizingProblem(28.833, 19_316_736, (12_288,) * (FEW_STAGES + 1))
+    memory = memory_of(predict)
+    before = memory.cache_info()
+
+    assert predict("0.5.17", wide, 2048) == predict("0.5.17", wide, 2048)
+    assert before == memory.cache_info()
+
+
+def test_kinds_of_numbers_are_kept_apart() -> None:
+    """A length of 8192.0 gives floats, as it always did; one of 8192 does not."""
+    problem = SizingProblem(rest_gib=28.833, slot_bytes=19_316_736, cells=(12_288,))
+    odd = predict("0.5.17", problem, 8192.0)  # type: ignore[arg-type]
+
+    assert "float" == type(odd.limits.kv).__name__
+    assert "int" == type(predict("0.5.17", problem, 8192).limits.kv).__name__
 
 
 def test_dead_output_is_replaced() -> None:

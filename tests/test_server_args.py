@@ -287,3 +287,10 @@ def test_digits_of_other_scripts() -> None:
     """They are digits to Python, in a number with a point and without."""
     assert {"a": 3.0, "b": 2.5} == parse_arguments("(a=\u0663, b=\u0662.\u0665)")
     assert float is type(parse_arguments("(a=\u0663, b=1)")["a"])
+
+
+def test_names_given_again_and_again() -> None:
+    """They count once, and what stands behind thousands of them is read."""
+    text = f"({'a=1, ' * (MAX_ARGUMENTS + 500)}tp_size=2, dp_size=3)"
+
+    assert {"a": 1, "tp_size": 2, "dp_size": 3} == parse_arguments(text)

@@ -338,3 +338,15 @@ def test_snug_split_serves_the_request_limit() -> None:
     assert least is not None
     assert "request" == wide.binding
     assert replace(least, beyond=wide.beyond) == snug
+
+
+def test_what_is_public_is_nobody_elses() -> None:
+    """A caller may change the lists in a result; the next one gets them anew."""
+    version, problem = next(
+        (version, problem)
+        for version, problem in scenarios(RECORDS)
+        if solve(version, problem).warnings
+    )
+    solve(version, problem).warnings.clear()
+
+    assert solve(version, problem).warnings

@@ -8,7 +8,7 @@ from mamba_advisor.advice.situation import Situation
 from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.inverse import with_ratio
-from mamba_advisor.sizing.optimum import Split, best_split
+from mamba_advisor.sizing.optimum import Split, known_split
 
 FRAGILE_RATIO = 0.15
 """Below this ratio a pin says the same more robustly: K moves with every byte."""
@@ -48,7 +48,7 @@ def choose_split(
     """
     if situation.context is None and situation.target is None:
         return None
-    split = best_split(
+    split = known_split(
         situation.version,
         problem,
         situation.context,

@@ -13,8 +13,9 @@ from mamba_advisor.advice.model import (
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.boot.model import KvPool
 from mamba_advisor.measured import UNITS, Measured, format_bytes, format_range
-from mamba_advisor.sizing import SizingProblem, solve
+from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.budget import state_charge
+from mamba_advisor.sizing.forward import known_pools
 from mamba_advisor.sizing.releases import since
 from mamba_advisor.sizing.terms import decided_by
 
@@ -149,7 +150,7 @@ def _slots_by_ratio(
     elif since(version, "0.5.17"):
         formula += ", minus the padding row"
         substituted += " − 1"
-    model = solve(version, booted)
+    model = known_pools(version, booted)
     return Derivation(
         "slots from the ratio",
         formula,
@@ -199,7 +200,7 @@ def _advice(
         return
     formula, context = recommendation.formula_ratio, situation.context
     reserved = situation.concurrency.slots_per_request or (
-        solve(situation.version, problem).slots_per_request
+        known_pools(situation.version, problem).slots_per_request
     )
     if formula is not None and context:
         yield Derivation(

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from mamba_advisor.advice.model import Binding, Limits, Prediction
 from mamba_advisor.record import Record, replace
 from mamba_advisor.sizing import PoolSizes, SizingProblem
 from mamba_advisor.sizing.forward import pools_with_slots, solve_terms
 from mamba_advisor.sizing.inverse import sustained
+from mamba_advisor.sizing.remember import remembered
 from mamba_advisor.sizing.rules import Rules, settle
 from mamba_advisor.sizing.terms import Terms
 
 TIE_ORDER: tuple[Binding, ...] = ("request", "heuristic", "kv_floor", "state", "kv")
 """Of equal limits the first one is named."""
-
-REMEMBERED = 256
-"""Predictions that are remembered: replicas of a server have the same figures."""
 
 
 def limits_of(
@@ -127,7 +124,7 @@ class Case(Record):
     problem: SizingProblem
 
 
-@lru_cache(maxsize=REMEMBERED)
+@remembered
 def predict(
     version: str,
     problem: SizingProblem,

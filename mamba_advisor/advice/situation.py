@@ -16,7 +16,8 @@ from mamba_advisor.advice.predict import Case, binding_of, limits_of, predict
 from mamba_advisor.boot import workers
 from mamba_advisor.boot.model import Boot
 from mamba_advisor.record import Record
-from mamba_advisor.sizing import SizingProblem, solve
+from mamba_advisor.sizing import SizingProblem
+from mamba_advisor.sizing.forward import known_pools
 from mamba_advisor.sizing.problem import SPECULATION_LIMIT
 
 
@@ -173,7 +174,7 @@ def _predicted(calibration: Calibration) -> int | None:
     """Return the limit that the model computes for the boot as it was."""
     if calibration.booted is None or len(calibration.slots_candidates) != 1:
         return None
-    return solve(calibration.version, calibration.booted).max_running_requests
+    return known_pools(calibration.version, calibration.booted).max_running_requests
 
 
 def binding_words(binding: Binding | None) -> str:

@@ -22,6 +22,7 @@ from mamba_advisor.advice.situation import Situation
 from mamba_advisor.boot.model import RankBoot
 from mamba_advisor.record import replace
 from mamba_advisor.sizing import PoolSizes, SizingProblem, solve
+from mamba_advisor.sizing.forward import known_pools
 from mamba_advisor.sizing.inverse import sustained, with_ratio
 from mamba_advisor.sizing.optimum import best_split
 
@@ -52,7 +53,7 @@ def sweep_rows(situation: Situation, *, full: bool) -> tuple[SweepRow, ...]:
     longest = max(problem.context_len, CONTEXTS[0])
     contexts = [c for c in (CONTEXTS if full else SHORT) if c <= longest]
     wanted: tuple[int | None, ...] = (None, *CONCURRENCIES) if full else (None,)
-    today = solve(situation.version, problem)
+    today = known_pools(situation.version, problem)
     rows = (
         _row(situation, problem, today, context, concurrency)
         for context in contexts
@@ -122,7 +123,7 @@ def equivalent_ratio(situation: Situation) -> float | None:
         return None
     if problem.pin is None and not problem.disable_radix_cache:
         return problem.ratio
-    sizes = solve(situation.version, problem)
+    sizes = known_pools(situation.version, problem)
     rest, kv = problem.rest_gib, sizes.kv_budget_gib
     if kv is None or kv <= 0:
         return None
@@ -160,7 +161,7 @@ def _break_even(
     situation: Situation, problem: SizingProblem
 ) -> Iterator[BreakEvenPoint]:
     """Yield today's split against the best one over a log axis of contexts."""
-    sizes = solve(situation.version, problem)
+    sizes = known_pools(situation.version, problem)
     first = math.log(512)
     last = math.log(max(1024, problem.context_len))
     for n in range(BREAK_EVEN_POINTS):

@@ -24,7 +24,8 @@ from mamba_advisor.advice.region import Vertex, box_of, region_of
 from mamba_advisor.advice.reserve import Printout
 from mamba_advisor.measured import Measured
 from mamba_advisor.record import Record, replace
-from mamba_advisor.sizing import SizingProblem, solve
+from mamba_advisor.sizing import SizingProblem
+from mamba_advisor.sizing.forward import known_pools
 from mamba_advisor.sizing.limits import HEURISTIC_LOW
 from mamba_advisor.sizing.rules import distinct_releases
 
@@ -181,7 +182,7 @@ def _ends(interval: Measured, exact: int | None) -> tuple[int, int]:
 
 
 def _run(version: str, problem: SizingProblem) -> Printout:
-    sizes = solve(version, problem)
+    sizes = known_pools(version, problem)
     slots = sizes.max_mamba_cache_size
     if slots is not None:
         slots = max(0, slots)  # below zero, memory is missing: no slots all the same

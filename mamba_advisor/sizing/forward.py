@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mamba_advisor.sizing.pools import PoolSizes, PoolWarning
 from mamba_advisor.sizing.problem import SizingProblem
+from mamba_advisor.sizing.remember import remembered
 from mamba_advisor.sizing.rules import Rules, settle
 from mamba_advisor.sizing.split import kv_gib
 from mamba_advisor.sizing.terms import GIB, Terms
@@ -16,13 +17,6 @@ if TYPE_CHECKING:
     from mamba_advisor.sizing.inputs import SizingInputs
 
 
-REMEMBERED = 256
-"""Results that are remembered: several parts of an advice ask for the same, and so
-do the replicas of a server.
-"""
-
-
-@lru_cache(maxsize=REMEMBERED)
 def solve(version: str, problem: SizingProblem) -> PoolSizes:
     """Return what *version* decides on *problem*.
 
@@ -40,6 +34,10 @@ def solve(version: str, problem: SizingProblem) -> PoolSizes:
         InputError: *version* is not a release.
     """
     return solve_terms(*settle(version, problem))
+
+
+known_pools = remembered(solve)
+"""`solve` for those who only look at what they get."""
 
 
 def solve_terms(rules: Rules, terms: Terms) -> PoolSizes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Literal
 
 from mamba_advisor.errors import FactError
@@ -14,6 +13,7 @@ from mamba_advisor.sizing.inverse import MAX_RATIO, OVERSHOOT, sustained, with_r
 from mamba_advisor.sizing.limits import Binding, RequestLimits
 from mamba_advisor.sizing.pools import PoolSizes
 from mamba_advisor.sizing.problem import SizingProblem
+from mamba_advisor.sizing.remember import remembered
 from mamba_advisor.sizing.rules import settle
 from mamba_advisor.sizing.scale import Scale, Span
 from mamba_advisor.sizing.search import Search
@@ -36,10 +36,6 @@ LONG_DIGITS = (3, 4, 5, 6, 7, 8)
 
 LEAST_DIGITS = (2, 3, 4, 5, 6, 7, 8)
 """Significant digits of a ratio whose pool shall be as small as possible."""
-
-
-REMEMBERED = 256
-"""Splits found that are remembered: replicas of a server have the same figures."""
 
 
 class Split(Record):
@@ -85,7 +81,6 @@ class Split(Record):
         return self.limits.binding(self.kv_limit)
 
 
-@lru_cache(maxsize=REMEMBERED)
 def best_split(
     version: str,
     problem: SizingProblem,
@@ -141,6 +136,10 @@ def best_split(
         return found
     held = _best(search, found.sustained)
     return found if held is None else replace(held, beyond=found.beyond)
+
+
+known_split = remembered(best_split)
+"""`best_split` for those who only look at what they get."""
 
 
 def _reached_limit(search: Search) -> int | None:

@@ -7,8 +7,8 @@ from mamba_advisor.advice.model import Finding, Severity
 from mamba_advisor.advice.rules.limits import setting_lines
 from mamba_advisor.advice.situation import Situation
 from mamba_advisor.measured import UNITS, format_bytes
-from mamba_advisor.sizing import solve
 from mamba_advisor.sizing.budget import allocated_unbudgeted, is_capped
+from mamba_advisor.sizing.forward import known_pools
 
 WIDE = 0.05
 """Relative width from which the rounding of a constant is worth saying."""
@@ -41,7 +41,7 @@ def draft_kv_is_unbudgeted(situation: Situation) -> Finding | None:
         return None
     draft = calibration.draft_token.value if calibration.draft_token else 0
     cell = 0 if trial.draft_charged else draft
-    sizes = solve(calibration.version, booted)
+    sizes = known_pools(calibration.version, booted)
     if not sizes.boots:
         return None
     beside = allocated_unbudgeted(calibration.version, booted, sizes, cell)
