@@ -10,7 +10,7 @@ from mamba_advisor.errors import DialectError
 from mamba_advisor.facts import Value
 from mamba_advisor.measured import UNITS, Measured
 from mamba_advisor.record import Record
-from mamba_advisor.server_args import parse_arguments
+from mamba_advisor.server_args import is_digits, parse_arguments
 
 KINDS = frozenset({"arguments", "count", "flag", "list", "number", "size", "text"})
 """Kinds of fields; see `convert`."""
@@ -30,9 +30,6 @@ LINE_COST = 100
 
 MAX_TEXT = 300
 """Characters kept of a text field."""
-
-MAX_DIGITS = 18
-"""Digits before the point of the longest number that counts as one."""
 
 _SEPARATORS = "[,_'\u2019\u00a0\u2009\u202f](?=\\d{3})"
 _FALSE = frozenset({"false", "0", "no", "off", "none", ""})
@@ -239,11 +236,11 @@ def convert(
     match field.kind:
         case "count":
             digits = text if text.isdigit() else re.sub(_SEPARATORS, "", text)
-            value = int(digits) if _is_number(digits, 0) else None
+            value = int(digits) if is_digits(digits.removeprefix("-")) else None
         case "size":
             value = _size(text, field.unit, lines, typed)
         case "number":
-            value = float(text) if _is_number(text, 18) else None
+            value = float(text) if _is_number(text) else None
         case "flag":
             value = text.strip().lower() not in _FALSE
         case "list":
@@ -256,7 +253,7 @@ def convert(
 
 
 def _size(text: str, unit: str, lines: tuple[int, ...], typed: bool) -> Measured | None:
-    if not _is_number(text, 18):
+    if not _is_number(text):
         return None
     if typed and "." not in text and unit != "B":
         middle, half = int(text) * UNITS[unit], UNITS[unit] // 2
@@ -265,13 +262,7 @@ def _size(text: str, unit: str, lines: tuple[int, ...], typed: bool) -> Measured
     return Measured.from_text(text, unit, lines)
 
 
-def _is_number(text: str, decimals: int) -> bool:
+def _is_number(text: str) -> bool:
     """Return whether *text* is a plain number of sane length."""
     whole, point, fraction = text.removeprefix("-").partition(".")
-    return (
-        whole.isascii()
-        and whole.isdigit()
-        and len(whole) <= MAX_DIGITS
-        and (not point or (fraction.isascii() and fraction.isdigit()))
-        and len(fraction) <= decimals
-    )
+    return is_digits(whole) and (not point or is_digits(fraction))

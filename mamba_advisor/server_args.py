@@ -101,10 +101,10 @@ def parse_arguments(text: str, *, scalars_only: bool = False) -> dict[str, Scala
             break
     arguments = dict(found)
     if len(arguments) < len(found):
-        found.reverse()
-        first = dict(found)
-        arguments = {key: first[key] for key in arguments}
-    return dict(islice(arguments.items(), MAX_ARGUMENTS))
+        arguments.update(reversed(found))  # of a key given twice the first counts
+    if len(arguments) > MAX_ARGUMENTS:
+        arguments = dict(islice(arguments.items(), MAX_ARGUMENTS))
+    return arguments
 
 
 def _opening(text: str) -> tuple[int, str]:
@@ -276,14 +276,13 @@ def _is_scalar(text: str) -> bool:
         text in _WORDS
         or text[:1] in ("'", '"')
         or _is_decimal(text)
-        or _is_integer(text)
+        or is_digits(text.removeprefix("-"))
     )
 
 
-def _is_integer(text: str) -> bool:
-    """Return whether *text* is an integer of sane length."""
-    digits = text.removeprefix("-")
-    return len(digits) <= MAX_DIGITS and digits.isascii() and digits.isdigit()
+def is_digits(text: str) -> bool:
+    """Return whether *text* is nothing but ASCII digits, `MAX_DIGITS` at most."""
+    return len(text) <= MAX_DIGITS and text.isascii() and text.isdigit()
 
 
 def _is_decimal(text: str) -> bool:
@@ -305,7 +304,7 @@ def _scalar(text: str) -> Scalar:
         return _WORDS[text]
     if text[:1] in ("'", '"') and _end_of_string(text, 0) == len(text):
         return _unescape(text[1:-1])
-    if _is_integer(text):
+    if is_digits(text.removeprefix("-")):
         return int(text)
     if _is_decimal(text) and abs(number := float(text)) < LARGEST:
         return number

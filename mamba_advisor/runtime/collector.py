@@ -218,8 +218,8 @@ class EvidenceCollector:
                 marks = batch.column(kind.start)[looked.start : looked.stop]
                 places = compress(looked, marks)
                 # Of lines with the same tags the first one stays.
-                last = 1 if batch.tags_at < 0 or len(batch.tags()) == 1 else None
-                first = {printed[at]: at for at in reversed([*islice(places, last)])}
+                most = 1 if len(batch.tags()) == 1 else None
+                first = {printed[at]: at for at in reversed([*islice(places, most)])}
                 firsts += [(at, kind) for at in first.values()]
         firsts.sort(key=itemgetter(0))
         rows: dict[int, list[Row]] = {kind.start: [] for kind in batch.kinds}

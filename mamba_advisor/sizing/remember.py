@@ -7,8 +7,8 @@ figures.
 from __future__ import annotations
 
 from functools import lru_cache, update_wrapper
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Concatenate, ParamSpec, TypeVar
