@@ -13,7 +13,7 @@ from typing import TypeAlias
 from mamba_advisor.pattern import Entry, Hit
 from mamba_advisor.prefix import Spoken
 from mamba_advisor.record import Record
-from mamba_advisor.server_args import is_closed
+from mamba_advisor.server_args import Brackets
 
 MAX_PARTS = 5
 """Physical lines that one line may have been broken into."""
@@ -45,6 +45,7 @@ class Join:
 
     __slots__ = (
         "_texts",
+        "brackets",
         "first",
         "hits",
         "is_arguments",
@@ -73,7 +74,12 @@ class Join:
         self.looks_like = looks_like
         """Event that it is reported as when nothing reads it."""
 
-        self.is_arguments = text.startswith("server_args=") and not is_closed(text)
+        self.brackets = Brackets()
+        """Those of a ``server_args=``."""
+
+        self.is_arguments = text.startswith("server_args=") and not (
+            self.brackets.close(text)
+        )
         """It is a wrapped ``server_args=``."""
 
         self._texts = [text]

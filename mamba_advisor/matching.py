@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from mamba_advisor.catalog import Catalog
 from mamba_advisor.joining import Hits
-from mamba_advisor.pattern import Entry, Hit
+from mamba_advisor.pattern import REACH, Entry, Hit
 
 SIZING_EVENTS = frozenset(
     {
@@ -26,9 +26,6 @@ SHORTEST_KEY = 8
 LEAD = r"(?:[\w-]{1,20} ){0,2}"
 """What may stand before the key words of an unknown wording: a label."""
 
-
-REACH = 512
-"""Characters of a text that are searched for anchors: wordings stand at the start."""
 
 MAX_TEXTS = 512
 """Texts whose anchors are remembered at a time."""

@@ -28,6 +28,14 @@ SLACK_S = 10.0
 LINE_COST = 100
 """Characters that a line counts for beside its own: looking at it takes time."""
 
+REACH = 512
+"""Characters of a text that are searched for anchors: wordings stand at the start."""
+
+SPAN = 8192
+"""Characters in which a shipped pattern that does not begin with its anchor looks,
+unless it reads arguments, of which a line may hold tens of thousands.
+"""
+
 MAX_TEXT = 300
 """Characters kept of a text field."""
 

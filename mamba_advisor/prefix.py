@@ -93,7 +93,7 @@ _ANSI = (
 )
 _BAR = r"[^\[\]'\"]{0,200}?\d{1,3}%(?:\|| ?Completed ?\|)"
 _GLUE = rf"(?:it/s|s/it)\](?=\[{_TIME})"
-_TAIL = r"[ \t]*[│┃║▕┆┊╎╏|`]+[ \t]*$"
+_FRAME_ENDS = "│┃║▕┆┊╎╏|`"
 _JSON_TEXT = ("log", "message", "msg", "textPayload")
 _JSON_WHO = ("container_name", "pod_name", "pod", "container", "service", "host")
 _JSON_TIME = ("time", "timestamp", "@timestamp", "ts")
@@ -191,8 +191,15 @@ def _peel_part(text: str, *, is_glued: bool = False) -> Iterator[Spoken]:
             head.stamp = match.group().strip()
         text = text[match.end() :]
         if kind in ("frame", "markdown"):
-            text = re.sub(_TAIL, "", text)
+            text = _without_end(text)
     yield _unstamped(text, head)
+
+
+def _without_end(text: str) -> str:
+    """Take the right side of a frame off a line."""
+    stripped = text.rstrip(" \t")
+    body = stripped.rstrip(_FRAME_ENDS)
+    return body.rstrip(" \t") if len(body) < len(stripped) else text
 
 
 def _outermost(text: str) -> tuple[str, re.Match[str]] | None:

@@ -15,7 +15,6 @@ from mamba_advisor.joining import Hits, Join, Part
 from mamba_advisor.logfile import RawLog, iter_lines, open_log
 from mamba_advisor.matching import matcher_for
 from mamba_advisor.prefix import Spoken, peel
-from mamba_advisor.server_args import is_closed
 from mamba_advisor.trust import Trust
 
 if TYPE_CHECKING:
@@ -214,7 +213,8 @@ class LineReader:
             return
         text = texts[0][0]
         join.take(part.number, text, join.hits)
-        if part.spoken.message.rstrip()[-1:] in (")", "}") and is_closed(text):
+        message = part.spoken.message
+        if join.brackets.close(message) and message.rstrip()[-1:] in (")", "}"):
             self._close(found)
 
     def _close(self, found: list[Reading]) -> None:

@@ -50,13 +50,16 @@ _KEY = (
     r"""[\s,]*(?:(?P<quote>['"])(?P<quoted>[A-Za-z_]\w{0,79})(?P=quote)\s?:\s?"""
     r"""|(?P<bare>[A-Za-z_]\w{0,79})\s?=\s?)"""
 )
-_STRING = r"""'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*\""""
+_STRING = r"""'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*"|(['"]).*"""
+"""A string, or an open one with all that follows: no quote is tried in vain twice."""
+
 _DULL = r"""[^'"(\[{<,)\]}\s]+"""
 _DULL_INSIDE = r"""[^'"(\[{<)\]}>]+"""
 _ELISION = r"[\s,]*(?:\.\.\.|…)"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"'}
 _CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _OPENERS = frozenset("({")
+_QUOTES = frozenset("'\"")
 _ENDS = frozenset("'\"([{<,)]}>")
 """What a number or a word does not hold."""
 
@@ -204,19 +207,34 @@ class _Usual:
         return self._at
 
 
-def is_closed(text: str) -> bool:
-    """Return whether the printed object in *text* ends in it.
+class Brackets:
+    """Says whether a printed object is complete, as its text comes in parts."""
 
-    Args:
-        text: A line from ``server_args=`` on.
-    """
-    if '"' in text or "\\" in text:
-        outside = re.sub(_STRING, "", text)
-    else:
-        outside = "".join(text.split("'")[::2]) + "'" * (text.count("'") % 2)
-    brackets = outside.encode("ascii", "ignore").translate(None, NO_BRACKETS)
-    opened, closed = (sum(map(brackets.count, kind)) for kind in (b"([{", b")]}"))
-    return 0 < opened <= closed and "'" not in outside
+    __slots__ = ("_closed", "_opened", "_string")
+
+    def __init__(self) -> None:
+        self._opened = self._closed = 0
+        self._string = ""
+        """Quote of the string that the last part broke off in, and an open escape."""
+
+    def close(self, part: str) -> bool:
+        """Take the next part; return whether the object ends in it.
+
+        Args:
+            part: Text from ``server_args=`` on, or what follows such text directly.
+        """
+        text = self._string + part
+        if '"' in text or "\\" in text:
+            outside = re.sub(_STRING, r"\1", text, flags=re.DOTALL)
+        else:
+            outside = "".join(text.split("'")[::2]) + "'" * (text.count("'") % 2)
+        self._string = outside[-1:] if outside[-1:] in _QUOTES else ""
+        if self._string and (len(text) - len(text.rstrip("\\"))) % 2:
+            self._string += "\\"
+        brackets = outside.encode("ascii", "ignore").translate(None, NO_BRACKETS)
+        self._opened += sum(map(brackets.count, b"([{"))
+        self._closed += sum(map(brackets.count, b")]}"))
+        return 0 < self._opened <= self._closed and not self._string
 
 
 def _end_of_value(text: str, start: int) -> tuple[int, bool]:

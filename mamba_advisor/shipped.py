@@ -7,10 +7,11 @@ the full reader of `mamba_advisor.dialect`, and prove them.
 from __future__ import annotations
 
 import re
+import sys
 from functools import partial
 from typing import Any
 
-from mamba_advisor.pattern import Compiled, Dialect, Entry, Field, Pattern
+from mamba_advisor.pattern import REACH, SPAN, Compiled, Dialect, Entry, Field, Pattern
 
 GUARD = r"(?<!\w)"
 """Before most wordings: they do not begin within a word."""
@@ -71,17 +72,19 @@ def _compile(pattern: Pattern, _where: str) -> Compiled:
     compiled = re.compile(rest if begins else regex)
     last = max(compiled.groupindex.values(), default=0)
     if not begins:
-        return compiled.search, last, 0
+        has_arguments = any(field.kind == "arguments" for field in pattern.fields)
+        span = sys.maxsize if has_arguments else SPAN
+        return partial(compiled.search, pos=0, endpos=span), last, 0
 
     def search(text: str) -> re.Match[str] | None:
-        at = text.find(anchor)
+        at = text.find(anchor, 0, REACH)
         while at >= 0:
             before = text[at - 1 : at] if guarded else ""
             if not (before.isalnum() or before == "_"):
                 found = compiled.match(text, at + len(anchor))
                 if found is not None:
                     return found
-            at = text.find(anchor, at + 1)
+            at = text.find(anchor, at + 1, REACH)
         return None
 
     return search, last, len(anchor)

@@ -11,7 +11,8 @@ from mamba_advisor.boot.ear import MAX_WORKERS, Ear
 from mamba_advisor.catalog import load_catalog
 from mamba_advisor.facts import Rank, Reading
 from mamba_advisor.intake import Gatherer
-from mamba_advisor.matching import MAX_TEXTS, REACH, matcher_for
+from mamba_advisor.matching import MAX_TEXTS, matcher_for
+from mamba_advisor.pattern import REACH
 from mamba_advisor.pipe.outlet import Outlet
 from mamba_advisor.reader import LineReader
 from mamba_advisor.record import replace

@@ -26,7 +26,7 @@ FUZZER = load_fuzzer()
 SHORT = {
     **{"log": 8, "arguments": 40, "dialect": 15, "config": 20, "packed": 20},
     **{"server": 8, "metrics": 20, "follow": 20, "call": 8, "analyze": 6, "plot": 4},
-    **{"json": 4, "plan": 6, "parsers": 4, "pipe": 3},
+    **{"json": 4, "plan": 6, "parsers": 4, "pipe": 3, "slow": 10},
 }
 """Target -> cases that are run on every change."""
 

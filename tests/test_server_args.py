@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mamba_advisor import server_args
-from mamba_advisor.server_args import MAX_ARGUMENTS, is_closed, parse_arguments
+from mamba_advisor.server_args import MAX_ARGUMENTS, Brackets, parse_arguments
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
 REAL = sorted((SHARED / "logs-real").glob("*.log"))
@@ -129,11 +129,23 @@ def test_source_is_no_argument() -> None:
         ("server_args={'a': {}}", True),
         ("server_args={'a': {}", False),
         ("server_args=", False),
+        ("server_args=ServerArgs(a=\"(\", b='\\'(')", True),
+        ('server_args=ServerArgs(a=")', False),
+        ("server_args=ServerArgs(a='b\\\\')", True),
+        ("server_args=ServerArgs(a='b\\')", False),
     ],
 )
-def test_is_closed(text: str, expected: bool) -> None:
-    """The bracket that opens the object is closed, outside of strings."""
-    assert expected == is_closed(text)
+def test_brackets(text: str, expected: bool) -> None:
+    """The bracket that opens the object is closed, outside of strings.
+
+    Wherever the line is broken into parts.
+    """
+    assert expected == Brackets().close(text)
+    for width in (1, 2, 5):
+        brackets = Brackets()
+        parts = [text[at : at + width] for at in range(0, len(text), width)]
+
+        assert expected == [brackets.close(part) for part in parts][-1]
 
 
 @given(
@@ -158,11 +170,15 @@ def test_any_text_is_survived(text: str) -> None:
         assert value is None or isinstance(value, bool | int | float | str)
 
 
-@pytest.mark.parametrize("piece", ["a=(", "'a': '", "a=<", "\\'", "a='\\", "a=1 ", "("])
+@pytest.mark.parametrize(
+    "piece", ["a=(", "'a': '", "a=<", "\\'", "a='\\", "a=1 ", "(", "'\\\""]
+)
 def test_time_is_linear(piece: str) -> None:
     """A quarter of a megabyte of brackets or quotes takes no second."""
+    text = "(" + piece * (250_000 // len(piece))
     start = time.process_time()
-    parse_arguments("(" + piece * (250_000 // len(piece)))
+    parse_arguments(text)
+    Brackets().close(text)
 
     assert time.process_time() - start < 1
 
@@ -176,7 +192,7 @@ def test_real_line_is_read_to_its_end(path: Path) -> None:
 
         assert len(arguments) > 250
         assert isinstance(arguments["mem_fraction_static"], float)
-        assert is_closed(line)
+        assert Brackets().close(line)
 
 
 @pytest.mark.parametrize("odd", ["", "odd=[], "])

@@ -9,6 +9,7 @@ import os
 import random
 import re
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -17,6 +18,7 @@ from typing import Any, NoReturn
 
 from material import (
     DEMO,
+    SPICE,
     broken_json,
     configs,
     corpus,
@@ -175,6 +177,30 @@ def fuzz_log(rng: random.Random) -> None:
             check_boot(boot, rng)
 
 
+def fuzz_slow(rng: random.Random) -> None:
+    """Read a long line, or many, in which something comes again and again."""
+    data = rng.choice(corpus(".log"))
+    lines = data.split(b"\n")
+    at = rng.randrange(len(lines))
+    line = lines[at][:20_000]
+    cut = rng.randrange(len(line) + 1)
+    length = rng.choice((1, 2, 8, 40, 200))
+    again = b"".join(rng.choice((*SPICE, *SIGNS)) for _ in range(rng.choice((0, 1, 2))))
+    again = line[cut : cut + length] + again or b" "
+    again *= 64_000 // len(again)
+    if rng.random() < 0.3:
+        width = rng.choice((10, 50, 160))
+        parts = [again[at : at + width] for at in range(0, len(again), width)]
+        again = rng.choice((b"\n", b")\n", b"'\n")).join(parts)
+    lines[at] = line[:cut] + again + rng.choice((b"", line[cut:]))
+    data = b"\n".join(lines)
+    start = time.process_time()
+    with suppress(MambaAdvisorError):
+        take_in(io.BytesIO(data), catalog=catalog())
+    count = data.count(b"\n") + data.count(b"\r")
+    assert time.process_time() - start < 1 + 1e-3 * count
+
+
 def fuzz_packed(rng: random.Random) -> None:
     """Read a log out of a damaged compressed file."""
     data = rng.choice(corpus(".log"))
@@ -231,6 +257,9 @@ def fuzz_metrics(rng: random.Random) -> None:
         slots_per_request=reserved,
     )
 
+
+SIGNS = (b'"', b"\\", b"\\'", b"[", b"<", b", ", b"=", b" ", b"#", b": ", b"9", b".")
+"""What wordings, lists and strings are cut at."""
 
 ODD = (b"1e308", b"-1e308", b"NaN", b"+Inf", b"-1", b"0", b"5e-324", b"9" * 400, b"1_0")
 """Values that a metric may have."""
