@@ -191,3 +191,33 @@ def test_follow_a_missing_file() -> None:
 
     assert 2 == failed.exit_code
     assert "none.log" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("form", "data", "document"),
+    [
+        ("json", b"no log\n", b"[]\n"),
+        ("flags", b"no log\n", b""),
+        ("flags", (ROOT / "fixtures/boots/tp4-clean/boot.log").read_bytes(), b""),
+    ],
+)
+def test_follow_says_errors_beside_the_document(
+    form: str, data: bytes, document: bytes, tmp_path: Path
+) -> None:
+    """What cannot be advised on is said on stderr, where no name forges anything."""
+    log = tmp_path / "a\x1b[31m\u202e.log"
+    log.write_bytes(data)
+    process = follow(log, "--format", form)
+    try:
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=PATIENCE_S)
+    finally:
+        process.kill()
+        process.communicate()
+
+    assert document == out
+    assert said.startswith(b"Error: ")
+    assert 1 == said.count(b"\n")
+    assert b"\x1b" not in said
+    assert "\u202e".encode() not in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,7 @@ def follow(path: str, options: Options) -> int:
     """Read *path* until a signal comes; print what is due on the way, and at the end.
 
     A table is printed when the boot is complete and once more at the end, other forms
-    at the end only: then stdout holds one document.
+    at the end only: then stdout holds one document.  Errors and notes go to stderr.
 
     Returns:
         The exit status: that of the advice after Ctrl-C, else 128 plus the signal.
@@ -54,7 +55,7 @@ def follow(path: str, options: Options) -> int:
     Raises:
         InputError: The file cannot be opened or read.
     """
-    listener = BootListener(path, options, descriptor=1)
+    listener = BootListener(path, options, 1, partial(_print, err=True))
     for problem in listener.problems:
         note(problem, options)
     view = memoryview(bytearray(BLOCK))
@@ -63,16 +64,16 @@ def follow(path: str, options: Options) -> int:
             listener.feed(view[:count])
             render = listener.due(Moment.FED)
             if render is not None and options.format == "table":
-                _print(render())
+                _print(render().decode())
     render = listener.due(Moment.ENDED)
     if render is not None:
-        _print(render())
+        _print(render().decode())
     if stop.number in (0, signal.SIGINT):
         return listener.status
     return 128 + stop.number
 
 
-def _print(text: bytes) -> None:
+def _print(text: str, err: bool = False) -> None:
     import click
 
-    click.echo(text.decode(), nl=False, color=True)
+    click.echo(text, nl=False, err=err, color=True)

@@ -34,13 +34,21 @@ class BootListener:
         problems: Plug-ins that were left out, and why.
     """
 
-    def __init__(self, name: str, options: Options, descriptor: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        options: Options,
+        descriptor: int,
+        tell: Callable[[str], object] | None = None,
+    ) -> None:
         """Begin with an empty log.
 
         Args:
             name: The log's name, ``"-"`` for standard input.
             options: Of the call.
             descriptor: Where the advice will be written.
+            tell: Takes errors and notes, each a line; without it they stand before
+                the advice.
 
         Raises:
             DialectError: A dialect file is not sound.
@@ -49,6 +57,7 @@ class BootListener:
         self._name = name
         self._options = options
         self._descriptor = descriptor
+        self._tells = tell
         catalog = load_catalog(options.parsers)
         self.problems = tuple(map(str, catalog.problems))
         self._gatherer = Gatherer()
@@ -105,17 +114,21 @@ class BootListener:
 
     def _render(self, outcomes: Sequence[Outcome]) -> bytes:
         """Return the report on *outcomes*, errors in place of what is not there."""
-        from mamba_advisor.cli.show import shown
+        from mamba_advisor.cli.show import line, shown
 
-        options = self._options
-        said = [line for one in outcomes for line in verdict(one, options)[1]]
+        options, report = self._options, ""
+        said = [text for one in outcomes for text in verdict(one, options)[1]]
         advices = shown(outcomes, options)
         try:
             if advices or options.format == "json":
-                said.append(page(advices, options, self._descriptor))
+                report = page(advices, options, self._descriptor)
         except MambaAdvisorError as error:
-            said.append(f"Error: {error}\n")
-        return "".join(said).encode("utf-8", "replace")
+            said.append(line(str(error)))
+        if self._tells is not None:
+            for text in said:
+                self._tells(text)
+            said.clear()
+        return "".join((*said, report)).encode("utf-8", "replace")
 
     def _status(self, outcomes: Sequence[Outcome]) -> int:
         """Return the exit status that *outcomes* amount to."""
