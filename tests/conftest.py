@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 
+PATIENCE_S = 20.0
+"""Longest wait for something that takes milliseconds on an idle machine."""
+
 HANGS_S = 60.0
 """Time after which a process that relays is taken to hang."""
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach what a test starts, also where the tests run in background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
@@ -64,6 +75,46 @@ def shared() -> Path:
     return SHARED
 
 
+class Talk(subprocess.Popen[bytes]):
+    """A process that is talked to through its pipes."""
+
+    def put(self, data: bytes) -> None:
+        """Write *data* to its input, all of it."""
+        assert self.stdin is not None
+        view = memoryview(data)
+        while view:
+            view = view[self.stdin.write(view) :]
+
+    def read_stdout(self, wanted: bytes) -> bytes:
+        """Read its output until *wanted* has come."""
+        return _read_until(self.stdout, wanted)
+
+    def read_stderr(self, wanted: bytes) -> bytes:
+        """Read what it says until *wanted* has come."""
+        return _read_until(self.stderr, wanted)
+
+    def end(self) -> tuple[bytes, bytes, int]:
+        """Close its input; return the rest of both outputs and the exit status."""
+        assert self.stdin is not None
+        self.stdin.close()
+        self.stdin = None
+        out, said = self.communicate(timeout=PATIENCE_S)
+        return out, said, self.returncode
+
+
+def _read_until(pipe: IO[bytes] | None, wanted: bytes) -> bytes:
+    """Read from *pipe* until *wanted* has come; fail when it ends before, or waits."""
+    assert pipe is not None
+    got = b""
+    while wanted not in got:
+        ready, _, _ = select.select([pipe], [], [], PATIENCE_S)
+        assert ready, f"nothing comes after {got[-200:]!r}"
+        part = os.read(pipe.fileno(), 1 << 16)
+        assert part, f"ended with {got[-200:]!r}"
+        got += part
+    return got
+
+
 RELAY = """
 import json, os, sys
 from mamba_advisor.pipe import Moment, relay
@@ -87,24 +138,20 @@ sys.exit(result.status(0))
 
 
 @pytest.fixture
-def start_relay() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+def start_relay() -> Iterator[Callable[..., Talk]]:
     """Return a function that starts a process around `mamba_advisor.pipe.relay`.
 
     It takes more lines for the listener class or after it, further arguments for
     `relay`, and what `subprocess.Popen` takes; all three streams are pipes.
     """
-    started: list[subprocess.Popen[bytes]] = []
+    started: list[Talk] = []
     watchdogs: list[threading.Timer] = []
 
-    def start(
-        body: str = "", options: str = "{}", **popen: Any
-    ) -> subprocess.Popen[bytes]:
+    def start(body: str = "", options: str = "{}", **popen: Any) -> Talk:
         program = RELAY.replace("BODY", body).replace("OPTIONS", options)
         for stream in ("stdin", "stdout", "stderr"):
             popen.setdefault(stream, subprocess.PIPE)
-        process = subprocess.Popen(
-            [sys.executable, "-c", program], cwd=ROOT, bufsize=0, **popen
-        )
+        process = Talk([sys.executable, "-c", program], cwd=ROOT, bufsize=0, **popen)
         started.append(process)
         # Who waits for a process that hangs gets the end of a pipe, and fails.
         watchdogs.append(threading.Timer(HANGS_S, process.kill))

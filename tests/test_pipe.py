@@ -4,42 +4,23 @@ from __future__ import annotations
 
 import os
 import random
-import select
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import TYPE_CHECKING
 
 import pytest
 
-Start = Callable[..., "subprocess.Popen[bytes]"]
+if TYPE_CHECKING:
+    from tests.conftest import Talk
+
+Start = Callable[..., "Talk"]
 
 PATIENCE_S = 20.0
 """Longest wait for something that takes milliseconds on an idle machine."""
-
-
-def read_until(pipe: IO[bytes] | None, wanted: bytes) -> bytes:
-    """Read from *pipe* until *wanted* has come; fail when it ends before, or waits."""
-    assert pipe is not None
-    got = b""
-    while wanted not in got:
-        ready, _, _ = select.select([pipe], [], [], PATIENCE_S)
-        assert ready, f"nothing comes after {got[-200:]!r}"
-        part = os.read(pipe.fileno(), 1 << 16)
-        assert part, f"ended with {got[-200:]!r}"
-        got += part
-    return got
-
-
-def write(process: subprocess.Popen[bytes], data: bytes) -> None:
-    """Write *data* to the input of *process*, all of it."""
-    assert process.stdin is not None
-    view = memoryview(data)
-    while view:
-        view = view[process.stdin.write(view) :]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -54,7 +35,7 @@ def test_bytes_are_the_same(start_relay: Start, seed: int) -> None:
 
     def feed() -> None:
         for piece in pieces:
-            write(process, piece)
+            process.put(piece)
         assert process.stdin is not None
         process.stdin.close()
 
@@ -76,9 +57,9 @@ def test_partial_line_passes_at_once(start_relay: Start) -> None:
     """A progress bar without newline is not held back."""
     process = start_relay()
 
-    write(process, b"Loading:  50%|##")
+    process.put(b"Loading:  50%|##")
 
-    assert b"Loading:  50%|##" == read_until(process.stdout, b"##")
+    assert b"Loading:  50%|##" == process.read_stdout(b"##")
 
 
 def test_stalled_reader_does_not_block_the_server(start_relay: Start) -> None:
@@ -88,7 +69,7 @@ def test_stalled_reader_does_not_block_the_server(start_relay: Start) -> None:
     data = line * ((16 << 20) // len(line))
 
     began = time.monotonic()
-    write(process, data)
+    process.put(data)
     took = time.monotonic() - began
     assert process.stdin is not None
     process.stdin.close()
@@ -107,7 +88,7 @@ def test_flood_does_not_run_away_from_a_reader(start_relay: Start) -> None:
 
     def feed() -> None:
         for _ in range(512):
-            write(process, piece)
+            process.put(piece)
             written[0] += len(piece)
         assert process.stdin is not None
         process.stdin.close()
@@ -132,12 +113,12 @@ def test_reader_that_stops_halfway_does_not_block_the_server(
     """Once it reads no more, nobody waits for it, however far it is behind."""
     process = start_relay()
     assert process.stdout is not None
-    write(process, b"x" * (8 << 20))
+    process.put(b"x" * (8 << 20))
     taken = len(process.stdout.read(2 << 20))
     written = threading.Event()
 
     def feed() -> None:
-        write(process, b"x" * (8 << 20))
+        process.put(b"x" * (8 << 20))
         written.set()
         assert process.stdin is not None
         process.stdin.close()
@@ -159,14 +140,14 @@ def test_full_backlog_waits_and_loses_nothing(start_relay: Start) -> None:
     done = threading.Event()
 
     def feed() -> None:
-        write(process, data)
+        process.put(data)
         assert process.stdin is not None
         process.stdin.close()
         done.set()
 
     writer = threading.Thread(target=feed)
     writer.start()
-    said = read_until(process.stderr, b"waits now")
+    said = process.read_stderr(b"waits now")
     was_done = done.wait(0.5)
     assert process.stdout is not None
     out = process.stdout.read()
@@ -186,7 +167,7 @@ def test_stalled_terminal_does_not_block_the_server(start_relay: Start) -> None:
     os.close(follower)
     data = b"x" * 99 + b"\n"
 
-    write(process, data * 40_000)
+    process.put(data * 40_000)
     assert process.stdin is not None
     process.stdin.close()
     got = b""
@@ -209,12 +190,12 @@ def test_dead_output_does_not_kill_the_server(start_relay: Start, kind: str) -> 
         process = start_relay(body)
     else:
         process = start_relay()
-        write(process, b"first\n")
-        read_until(process.stdout, b"first\n")
+        process.put(b"first\n")
+        process.read_stdout(b"first\n")
         assert process.stdout is not None
         process.stdout.close()
 
-    write(process, b"more\n" * 1_000_000)
+    process.put(b"more\n" * 1_000_000)
     assert process.stdin is not None
     process.stdin.close()
     assert process.stderr is not None
@@ -247,8 +228,8 @@ def test_stalled_stderr_holds_nothing_up(start_relay: Start) -> None:
 
     for number in range(20):
         line = f"line {number}\n".encode()
-        write(process, line)
-        read_until(process.stdout, line)
+        process.put(line)
+        process.read_stdout(line)
         time.sleep(0.01)
 
 
@@ -268,7 +249,7 @@ def test_nonblocking_output_loses_nothing(start_relay: Start) -> None:
     process = start_relay(stdout=sink)
     data = random.Random(2).randbytes(3 << 20)
 
-    write(process, data)
+    process.put(data)
     assert process.stdin is not None
     process.stdin.close()
     got = b""
@@ -287,7 +268,7 @@ def test_output_stays_blocking_for_others(start_relay: Start) -> None:
     source, sink = os.pipe()
     process = start_relay(stdout=sink)
 
-    write(process, b"line\n")
+    process.put(b"line\n")
 
     assert b"line\n" == os.read(source, 100)
     assert os.get_blocking(sink)
@@ -302,9 +283,9 @@ from mamba_advisor.pipe.outlet import Outlet
 Outlet._reopen = lambda self: None
 """
     process = start_relay(body)
-    data = random.Random(3).randbytes(3 << 20)
+    data = random.Random(3).randbytes(16 << 20)
 
-    write(process, data)
+    process.put(data)
     assert process.stdin is not None
     process.stdin.close()
     assert process.stdout is not None
@@ -337,7 +318,7 @@ def test_endless_line_needs_no_memory(start_relay: Start) -> None:
     chunk = b"x" * (1 << 20)
 
     for _ in range(64):
-        write(process, chunk)
+        process.put(chunk)
     assert process.stdin is not None
     process.stdin.close()
     assert process.stderr is not None
