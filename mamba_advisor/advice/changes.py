@@ -162,16 +162,15 @@ def replay_drafts(situation: Situation, problem: SizingProblem) -> SizingProblem
     share = situation.calibration.conv_share
     if share is None or not situation.calibration.exact:
         return None
-    from mamba_advisor.advice.rings import CACHE_LEN, ring_bytes_of
+    from mamba_advisor.advice.rings import ring_bytes_of, ring_length
 
     conv = share.of(problem.slot_bytes)
-    length = situation.calibration.settled.value("linear_replayssm_cache_len")
     ring = ring_bytes_of(
         situation.version,
         problem,
         conv,
         problem.slot_bytes - conv,
-        length if isinstance(length, int) and length > 0 else CACHE_LEN,
+        ring_length(situation.calibration.settled),
     )
     if ring is None:
         return None

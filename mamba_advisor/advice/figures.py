@@ -161,17 +161,16 @@ def with_ring(
     """Return *problem* with the bytes of its ReplaySSM rings, where it has them."""
     if not problem.replayssm_spec:
         return problem
-    from mamba_advisor.advice.rings import CACHE_LEN, printed_ring, ring_bytes_of
+    from mamba_advisor.advice.rings import printed_ring, ring_bytes_of, ring_length
 
     ring = printed_ring(version, problem, evidence.rank, evidence.printout.limit)
-    length = evidence.settled.value("linear_replayssm_cache_len")
     if hypothesis and hypothesis.slot is not None and hypothesis.conv is not None:
         exact = ring_bytes_of(
             version,
             problem,
             hypothesis.conv,
             hypothesis.slot - hypothesis.conv,
-            length if isinstance(length, int) and length > 0 else CACHE_LEN,
+            ring_length(evidence.settled),
         )
         ring = exact if exact is not None else ring
     return replace(problem, ring_bytes=ring or 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mamba_advisor.advice.lattice import GDN_CONV_BYTES, HEAD_ELEMENTS
+from mamba_advisor.advice.settle import Settled
 from mamba_advisor.boot.model import RankBoot
 from mamba_advisor.sizing import SizingProblem
 from mamba_advisor.sizing.releases import since
@@ -16,6 +17,12 @@ CACHE_LEN = 16
 
 CONV_BYTES = 2
 """Bytes of a convolution element: bfloat16 unless an environment variable says so."""
+
+
+def ring_length(settled: Settled) -> int:
+    """Return the length of the rings as it was asked for, else the default."""
+    length = settled.value("linear_replayssm_cache_len")
+    return length if isinstance(length, int) and length > 0 else CACHE_LEN
 
 
 def ring_bytes_of(
