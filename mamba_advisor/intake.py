@@ -12,7 +12,7 @@ from mamba_advisor.boot.demands import Glimpse, require_boot
 from mamba_advisor.boot.model import Boot, Source
 from mamba_advisor.boot.start import Collector
 from mamba_advisor.catalog import Catalog, load_catalog
-from mamba_advisor.errors import TooLittleError
+from mamba_advisor.errors import InputError, MambaAdvisorError, TooLittleError
 from mamba_advisor.facts import Reading
 from mamba_advisor.logfile import open_log
 from mamba_advisor.record import Record
@@ -46,9 +46,17 @@ class Intake(Record):
             which: ``"last"``, ``"all"``, or a number from 1.
 
         Raises:
+            InputError: Nothing could be read.
             TooLittleError: There is no boot, or none of this number.
         """
-        require_boot(self.boots, self.glimpse)
+        if self.trouble and not self.glimpse.lines:
+            raise InputError(f"{self.glimpse.name}: {self.trouble}")
+        try:
+            require_boot(self.boots, self.glimpse)
+        except MambaAdvisorError as error:
+            if not self.trouble:
+                raise
+            raise type(error)(f"{error} (and {self.trouble})") from error
         if which == "all":
             return list(self.boots)
         if which == "last":

@@ -7,6 +7,7 @@ serving server itself and hand every other line to `LineReader.feed`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mamba_advisor.catalog import Catalog
@@ -25,6 +26,9 @@ VAGUE = frozenset({"server-args"})
 
 MAX_MESSAGE = 65536
 """Characters of a message that patterns see."""
+
+MAX_SPOKEN = 256
+"""Messages taken from one physical line; progress bars do not count."""
 
 ACCESS = "INFO:     "
 """How uvicorn's lines begin: what they hold comes from requests."""
@@ -88,7 +92,7 @@ class LineReader:
         if torn:
             text = text.rstrip("0123456789.,")
         found: list[Reading] = []
-        for spoken in peel(text):
+        for spoken in islice(peel(text), MAX_SPOKEN):
             self._hear(Part(number, spoken, len(text)), found)
         return found
 

@@ -22,6 +22,9 @@ from mamba_advisor.measured import Measured
 from mamba_advisor.record import Record, field
 from mamba_advisor.runtime.model import Evidence
 
+MAX_EXPANDED = 64 * MAX_RANKS
+"""Ranks that ranges of tags may speak for; then a range is its first rank."""
+
 MAX_NOTICES = 200
 MAX_TEXTS = 8192
 MAX_DOUBTFUL = 512
@@ -91,6 +94,9 @@ class StartDraft(Record, frozen=False):
 
     ranks: dict[Rank, RankDraft] = field(default_factory=dict)
     ranks_left_out: int = 0
+    expanded: int = 0
+    """Ranks that lines with a range of tags have spoken for."""
+
     arguments: dict[str, tuple[Scalar, int]] = field(default_factory=dict)
     """Argument -> value and line, of those that anything is made of."""
 
@@ -281,7 +287,8 @@ class StartDraft(Record, frozen=False):
         if event == "multimodal-reserve":
             self.reserve = self.reserve or pick.size(reading, "reserve_bytes")
         self.unified = self.unified or event.startswith("unified-")
-        for rank in expand(reading):
+        for rank in expand(reading, MAX_RANKS if self.expanded < MAX_EXPANDED else 1):
+            self.expanded += reading.last_rank is not None
             draft = self.ranks.get(rank)
             if draft is None:
                 if len(self.ranks) >= MAX_RANKS:

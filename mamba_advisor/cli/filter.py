@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from mamba_advisor.cli.call import Options
 
 
+PATIENCE_S = 1.0
+"""Processor time that reading one block may take, a hundred times what it does: the
+server waits meanwhile.
+"""
+
+
 def run(ctx: click.Context, options: Options) -> None:
     """Relay standard input to standard output, and advise on standard error.
 
@@ -22,7 +28,7 @@ def run(ctx: click.Context, options: Options) -> None:
     from mamba_advisor.cli.listening import BootListener
     from mamba_advisor.pipe import relay
 
-    listener = BootListener("-", options, descriptor=2)
+    listener = BootListener("-", options, descriptor=2, patience_s=PATIENCE_S)
     for problem in listener.problems:
         note(problem, options)
     result = relay(0, 1, 2, listener)

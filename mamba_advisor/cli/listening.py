@@ -26,6 +26,9 @@ LOOK_S = 60.0
 """Seconds between two looks at whether the run has changed the verdict."""
 
 
+UNREAD = "took too long to read and were passed on unread (analyze reads them all)"
+
+
 class BootListener:
     """Reads what is pushed at it, and says when there is something to show.
 
@@ -40,6 +43,7 @@ class BootListener:
         options: Options,
         descriptor: int,
         tell: Callable[[str], object] | None = None,
+        patience_s: float = 0,
     ) -> None:
         """Begin with an empty log.
 
@@ -49,6 +53,7 @@ class BootListener:
             descriptor: Where the advice will be written.
             tell: Takes errors and notes, each a line; without it they stand before
                 the advice.
+            patience_s: Processor time that reading one block may take, 0 for any.
 
         Raises:
             DialectError: A dialect file is not sound.
@@ -61,7 +66,7 @@ class BootListener:
         catalog = load_catalog(options.parsers)
         self.problems = tuple(map(str, catalog.problems))
         self._gatherer = Gatherer()
-        self._scanner = Scanner(catalog, self._gatherer)
+        self._scanner = Scanner(catalog, self._gatherer, patience_s)
         self._head = b""
         self._broke = False
         self._announced = 0
@@ -104,7 +109,13 @@ class BootListener:
         return None
 
     def _intake(self) -> Intake:
-        return self._gatherer.intake(self._name, self._scanner.lines, self._head)
+        passed = self._scanner.passed_over
+        return self._gatherer.intake(
+            self._name,
+            self._scanner.lines,
+            self._head,
+            trouble=f"{passed} lines {UNREAD}" if passed else "",
+        )
 
     def _advise(self) -> tuple[Outcome, ...]:
         """Advise on the boots that the options ask for."""

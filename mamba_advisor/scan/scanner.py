@@ -7,6 +7,7 @@ answer is the one that reading line by line gives.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
@@ -63,11 +64,22 @@ class Scanner:
 
     Attributes:
         lines: Lines read so far.
+        passed_over: Those among them that were not looked at, for want of time.
         reader: The plain reader, for all lines that the scan leaves to it.
     """
 
-    def __init__(self, catalog: Catalog, sink: Sink) -> None:
-        self.lines = 0
+    def __init__(self, catalog: Catalog, sink: Sink, patience_s: float = 0) -> None:
+        """Begin a log.
+
+        Args:
+            catalog: The dialects.
+            sink: Gets what is read.
+            patience_s: Processor time that one `push` may take, 0 for any: then the
+                rest of its lines is passed over.
+        """
+        self.lines = self.passed_over = 0
+        self._patience_s = patience_s
+        self._until = 0.0
         self.reader = LineReader(catalog)
         self._settled = True
         self._sink = sink
@@ -83,6 +95,8 @@ class Scanner:
 
     def push(self, block: bytes | bytearray | memoryview) -> None:
         """Read the next bytes of the log."""
+        if self._patience_s:
+            self._until = time.thread_time() + self._patience_s
         rest = memoryview(block)
         while rest:
             room = self.room()
@@ -140,8 +154,22 @@ class Scanner:
         if self._was_cut:
             position = self._read_line(position)
         while position < end:
+            if self._until and time.thread_time() > self._until:
+                self._pass_over(position, end)
+                return
             position = self._sift(position, end)
         self._count(end)
+
+    def _pass_over(self, position: int, end: int) -> None:
+        """Count the lines between the newlines at *position* and *end*, no more."""
+        self._count(position)
+        before = self.lines
+        self._count(end)
+        self.passed_over += self.lines - before
+        # What is open must not go on with a line that comes after others.
+        for reading in self.reader.finish():
+            self._sink.feed(reading)
+        self._settled = self.reader.settled
 
     def _sift(self, position: int, end: int) -> int:
         """Read lines up to *end*; return where another pattern is needed first."""
@@ -149,6 +177,8 @@ class Scanner:
         while position < end and patience and not self._settled:
             position = self._read_line(position)
             patience -= 1
+            if self._until and time.thread_time() > self._until:
+                return position
         self._sieve.refresh()
         if self._busy:
             return self._walk(position, end)
@@ -176,6 +206,8 @@ class Scanner:
             changed = self._feed(self.lines + 1, *fit_line(other, False))
             first = found.end()
             if changed or not self._settled:
+                return first
+            if self._until and time.thread_time() > self._until:
                 return first
         self._busy = not is_quiet
         self._pass_on(rows, first, end)
