@@ -83,6 +83,21 @@ def trickle(handler: BaseHTTPRequestHandler) -> None:
         time.sleep(0.05)
 
 
+def drip(handler: BaseHTTPRequestHandler) -> None:
+    """Begin to answer, for ever."""
+    for _ in range(100):
+        handler.wfile.write(b"H")
+        time.sleep(0.05)
+
+
+def break_off(handler: BaseHTTPRequestHandler) -> None:
+    """Answer with less than was announced."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", "100")
+    handler.end_headers()
+    handler.wfile.write(b"sglang:num_running_reqs 1\n")
+
+
 def flood(handler: BaseHTTPRequestHandler) -> None:
     """Answer with more than anybody wants."""
     handler.send_response(200)
@@ -129,6 +144,8 @@ def test_metrics_page_is_found() -> None:
         (status(401), "HTTP 401: the server wants its API key"),
         (status(500), "HTTP 500: it could not answer"),
         (trickle, "no complete answer within 0.3 s"),
+        (drip, "no complete answer within 0.3 s"),
+        (break_off, "the answer is cut off"),
         (lambda _: time.sleep(0.6), "no complete answer within 0.3 s"),
         (lambda handler: handler.wfile.write(b"SSH-2.0-x\r\n"), "SSH-2.0-x"),
         (flood, "larger than 16 MiB"),

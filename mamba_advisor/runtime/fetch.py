@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import ssl
-import time
+import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -100,16 +100,34 @@ def _opener(url: str) -> urllib.request.OpenerDirector:
     return opener
 
 
+def _read_page(url: str, timeout_s: float, content: bytearray) -> None:
+    """Append what the server answers to *content*, hardly more than `MAX_BYTES`."""
+    with _opener(url).open(url, timeout=timeout_s) as answer:
+        while len(content) <= MAX_BYTES and (block := answer.read1(BLOCK)):
+            content += block
+        if len(content) <= MAX_BYTES and answer.length:
+            raise http.client.HTTPException("the answer is cut off")
+
+
 def _fetch_page(url: str, timeout_s: float) -> bytes:
     _split(url)
-    end = time.monotonic() + timeout_s
-    content = bytearray()
+    content, raised = bytearray(), list[Exception]()
+
+    def read() -> None:
+        try:
+            _read_page(url, timeout_s, content)
+        except Exception as error:  # raised again below
+            raised.append(error)
+
+    # Each byte that comes keeps a socket waiting for the next one, for ever.
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    reader.join(timeout_s)
     try:
-        with _opener(url).open(url, timeout=timeout_s) as answer:
-            while len(content) <= MAX_BYTES and (block := answer.read1(BLOCK)):
-                content += block
-                if time.monotonic() > end:
-                    raise TimeoutError
+        if reader.is_alive():
+            raise TimeoutError
+        if raised:
+            raise raised[0]
     except urllib.error.HTTPError as error:
         with error:
             reason = REASONS.get(error.code, "it could not answer")
