@@ -21,6 +21,15 @@ KEEP = 64
 MAX_SPEAKERS = 64
 """Containers or pods that are kept apart at a time."""
 
+ROOM = 2048
+"""Ranks of all server starts that are kept, beside the newest start."""
+
+CITED = 8
+"""Lines that are cited of a start and take the memory of a rank."""
+
+READINGS = 256
+"""Readings after which is looked at whether there is room."""
+
 UNREAD = Source("", 0, 0)
 """Source of a boot while its log is still being read."""
 
@@ -39,7 +48,7 @@ class BootBuilder:
         self._closed: deque[Boot] = deque(maxlen=keep)
         self._open: OrderedDict[str, StartDraft] = OrderedDict()
         self._aliases: dict[str, str] = {}
-        self._count = 0
+        self._count = self._readings = 0
         self._latest: StartDraft | None = None
         self._latest_speaker = ""
 
@@ -79,6 +88,9 @@ class BootBuilder:
             self._count += 1
             start.number = self._count
             self._latest = start
+        self._readings += 1
+        if self._readings % READINGS == 0:
+            self._make_room()
 
     def takes(self, batch: Batch) -> bool:
         """Return whether all lines of *batch* belong to a start that is under way."""
@@ -95,6 +107,7 @@ class BootBuilder:
         speaker = self._aliases.get(batch.speaker, batch.speaker)
         self._open[speaker].take(batch)
         self._latest_speaker = speaker
+        self._make_room()
 
     def is_sated(self, speaker: str) -> bool:
         """Return whether only prefill lines of sampled seconds count any more."""
@@ -108,7 +121,8 @@ class BootBuilder:
             source: The log; its number of boots is filled in.
 
         Returns:
-            At most the last `KEEP` starts that are over, and those still open.  A log
+            At most the last `KEEP` starts that are over, and those still open, as far
+            as there is `ROOM`.  A log
             that holds nothing but notices or doubtful lines gives one boot.
         """
         starts = [start for start in self._open.values() if start.number]
@@ -150,6 +164,20 @@ class BootBuilder:
     def _close(self, start: StartDraft) -> None:
         if start.number:
             self._closed.append(freeze(start, UNREAD))
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Keep no more ranks than there is room for: the oldest starts go first.
+
+        They are still counted.  The newest start stays, however many it has.
+        """
+        taken = sum(map(_size_of_boot, self._closed))
+        taken += sum(map(_size_of_draft, self._open.values()))
+        while taken > ROOM and len(self._closed) + len(self._open) > 1:
+            if self._closed:
+                taken -= _size_of_boot(self._closed.popleft())
+            else:
+                taken -= _size_of_draft(self._open.popitem(last=False)[1])
 
     def _joins_a_server(self, reading: Reading, speaker: str) -> bool:
         """Note a further node of a server that is already known, by its arguments."""
@@ -162,6 +190,17 @@ class BootBuilder:
                     self._aliases[speaker] = name
                 return True
         return False
+
+
+def _size_of_boot(boot: Boot) -> int:
+    """Return the ranks whose memory *boot* takes."""
+    workers = len(boot.runtime.workers) if boot.runtime else 0
+    return len(boot.ranks) + workers + len(boot.excerpts) // CITED
+
+
+def _size_of_draft(start: StartDraft) -> int:
+    """Return the ranks whose memory *start* takes so far."""
+    return len(start.ranks) + start.ear.workers + len(start.texts) // CITED
 
 
 def _is_quoted(before: Boot, boot: Boot) -> bool:

@@ -32,6 +32,11 @@ class Ear:
         self._prompts: dict[tuple[int, int], int] = {}
 
     @property
+    def workers(self) -> int:
+        """Workers that have spoken."""
+        return len(self._speakers)
+
+    @property
     def is_sated(self) -> bool:
         """Whether of every worker all prefill lines were heard that all count."""
         return bool(self._speakers) and all(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+import pytest
+
 from mamba_advisor.batch import Batch
-from mamba_advisor.boot.builder import BootBuilder
+from mamba_advisor.boot.builder import KEEP, ROOM, BootBuilder
 from mamba_advisor.boot.model import Boot, Source
 from mamba_advisor.boot.start import MAX_NOTICES, MAX_TEXTS
 from mamba_advisor.boot.tags import MAX_RANKS
@@ -104,3 +106,37 @@ def test_a_million_batch_lines_cost_no_memory(say: Say) -> None:
     (boot,) = builder.boots(Source("made.log", 0, 0))
     assert 20000 == Collector.seen
     assert {} == boot.excerpts
+
+
+@pytest.mark.parametrize("pods", [False, True])
+def test_ranks_of_all_starts(say: Say, pods: bool) -> None:
+    """Of starts of hundreds of ranks so many are kept as there is room for."""
+    builder = BootBuilder()
+    starts, ranks = 40, 200
+    for start in range(starts):
+        speaker = f"pod-{start}" if pods else ""
+        whole = {"form": "repr", "arguments": {"tp_size": 200}}
+        builder.feed(say("server-args", speaker=speaker, **whole))
+        for rank in range(ranks):
+            tags = Rank(tp=rank, text=f"TP{rank}")
+            pool = {"state_slots": 9, "conv_bytes": "0.10", "ssm_bytes": "4.00"}
+            builder.feed(say("state-pool", speaker=speaker, rank=tags, **pool))
+    boots = builder.boots(Source("made.log", 0, 0))
+
+    assert starts == builder.count
+    assert starts == boots[-1].number
+    assert ranks == len(boots[-1].ranks)
+    assert 8 <= len(boots) <= ROOM // ranks + 1
+
+
+def test_usual_starts_are_all_kept(say: Say) -> None:
+    """A crash loop of a server of 16 ranks fits in."""
+    builder = BootBuilder()
+    for _ in range(KEEP):
+        builder.feed(say("server-args", form="repr", arguments={"tp_size": 16}))
+        for rank in range(16):
+            tags = Rank(tp=rank, text=f"TP{rank}")
+            pool = {"state_slots": 9, "conv_bytes": "0.10", "ssm_bytes": "4.00"}
+            builder.feed(say("state-pool", rank=tags, **pool))
+
+    assert KEEP == len(builder.boots(Source("made.log", 0, 0)))
