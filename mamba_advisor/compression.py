@@ -13,8 +13,8 @@ CHUNK = 1 << 15
 PIECE = 1 << 16
 """Bytes unpacked at a time: few enough to stay in the processor's cache."""
 
-MAX_DICTIONARY = 256 << 20
-"""Bytes of memory that an .xz stream may ask for."""
+MAX_DICTIONARY = 80 << 20
+"""Bytes of memory that an .xz stream may ask for: ``xz -9`` asks for 65 MiB."""
 
 MAGIC = {
     b"\x1f\x8b": "gzip",
@@ -100,6 +100,11 @@ class Unpacked:
             except self._errors as error:
                 self._is_over = True
                 self.trouble = f"the {self.kind} stream is damaged: {error}"
+                if "emory" in str(error):
+                    self.trouble = (
+                        f"the {self.kind} stream asks for more than"
+                        f" {MAX_DICTIONARY >> 20} MiB of memory: unpack it first"
+                    )
                 return 0
             if data:
                 view[: len(data)] = data

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -168,10 +170,19 @@ def test_ranges_of_tags() -> None:
         (b"\x1f\x8bgarbage", "damaged"),
         (b"BZh9garbage garbage", "damaged"),
         (gzip.compress(DEMO)[:12], "cut off"),
-        (gzip.compress(DEMO)[:1500] + os.urandom(3000), "damaged"),
+        (gzip.compress(DEMO)[:1500] + random.Random(1).randbytes(3000), "damaged"),
+        (
+            lzma.compress(
+                DEMO, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 200 << 20}]
+            ),
+            "asks for more than 80 MiB of memory: unpack it first",
+        ),
     ],
+    ids=["gzip", "bzip2", "cut", "junk", "memory"],
 )
-def test_damaged_stream_is_named(data: bytes, reason: str, tmp_path: Path) -> None:
+def test_stream_that_cannot_be_unpacked_is_named(
+    data: bytes, reason: str, tmp_path: Path
+) -> None:
     """A log that cannot be unpacked is not called empty."""
     path = tmp_path / "server.log.gz"
     path.write_bytes(data)
