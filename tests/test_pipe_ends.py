@@ -84,6 +84,29 @@ def test_write_of_more_than_fits_does_not_wait(
     os.close(sink)
 
 
+def test_lines_are_not_broken_by_advice(start_relay: Start) -> None:
+    """With both streams in one slow pipe, what is said stands between two lines."""
+    source, sink = os.pipe()
+    process = start_relay(stdout=sink, stderr=sink)
+    os.close(sink)
+    line = b"x" * 98 + b"\n"
+    lines = 40_000  # more than a pipe holds, and no multiple of its size
+    process.put(line * lines)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGUSR1)
+    time.sleep(0.5)
+    assert process.stdin is not None
+    process.stdin.close()
+    got = b""
+    while part := os.read(source, 1 << 16):
+        got += part
+    os.close(source)
+    said = [one for one in got.splitlines(keepends=True) if one != line]
+
+    assert got.count(line) == lines
+    assert b"asked after 3960000\nended after 3960000\n" == b"".join(said)
+
+
 def test_reader_that_leaves_a_backlog(start_relay: Start) -> None:
     """What waits for a reader goes with it, and nobody waits for that any more."""
     process = start_relay()

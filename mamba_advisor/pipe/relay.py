@@ -87,7 +87,7 @@ def relay(
     closed = [hold(fd) for fd in (stdin_fd, stdout_fd, stderr_fd)]
     with Signals() as signals:
         out, err = Outlet(stdout_fd, closed[1]), Outlet(stderr_fd, closed[2])
-        loop = _Relay(stdin_fd, out, Voice(err), signals)
+        loop = _Relay(stdin_fd, out, Voice(err, out), signals)
         result = loop.run(listener, backlog)
     return replace(result, input_error=closed[0] or result.input_error)
 
@@ -103,9 +103,6 @@ class _Relay:
         self._voice = voice
         self._err = voice.outlet
         self._signals = signals
-        self._same_place = (
-            out.identity is not None and out.identity == self._err.identity
-        )
         self._buffer = bytearray(BLOCK)
         self._view = memoryview(self._buffer)
         self._filled = 0
@@ -173,7 +170,7 @@ class _Relay:
         reads = self._reading and self._out.pending < self._bound and not self._lags
         child = self._voice.child.fd if self._voice.child is not None else -1
         speaks = self._err.pending > 0
-        writes = self._out.pending > 0 and not self._is_held
+        writes = self._out.pending > 0 and not self._voice.has_floor
         state = reads, child, speaks, writes
         if state == self._state:
             return
@@ -213,11 +210,6 @@ class _Relay:
         return time.monotonic() < self._taken_at + LAG_S
 
     @property
-    def _is_held(self) -> bool:
-        """Whether output waits for a message that is half written to its place."""
-        return self._same_place and self._err.pending > 0
-
-    @property
     def _busy(self) -> bool:
         """Whether something is still on its way."""
         return self._voice.busy or self._out.pending > 0
@@ -229,6 +221,7 @@ class _Relay:
         if self._out.written > before:
             self._taken_at = time.monotonic()
         self._note_output()
+        self._voice.speak()
 
     def _read(self) -> None:
         """Read once, and pass it on before anything else happens."""
@@ -246,7 +239,7 @@ class _Relay:
             self._stop_reading()
             return
         end = self._filled = start + count
-        self._out.put(self._view, start, end, hold=self._is_held)
+        self._out.put(self._view, start, end, hold=self._voice.has_floor)
         self._received += count
         self._voice.at_line_start = self._buffer[end - 1] == NEWLINE
         self._note_output()

@@ -16,8 +16,18 @@ UNSAID = "the advice could not be shown"
 class Voice:
     """Speaks on one outlet, in order, and never waits."""
 
-    def __init__(self, outlet: Outlet) -> None:
+    def __init__(self, outlet: Outlet, log: Outlet) -> None:
+        """Begin with nothing to say.
+
+        Args:
+            outlet: Where to speak.
+            log: Where the log goes.  Is it the same place, what is said waits until
+                no line of the log is half written there.
+        """
         self.outlet = outlet
+        self._log = log
+        self._is_shared = log.identity is not None and log.identity == outlet.identity
+        self._texts: list[bytes] = []
         self.at_line_start = True
         """Whether what the log printed last was a whole line."""
 
@@ -30,7 +40,12 @@ class Voice:
     @property
     def busy(self) -> bool:
         """Whether something is still to be said."""
-        return self.child is not None or self.outlet.pending > 0
+        return self.child is not None or self.outlet.pending > 0 or bool(self._texts)
+
+    @property
+    def has_floor(self) -> bool:
+        """Whether the log must wait: a message is half written to its place."""
+        return self._is_shared and self.outlet.pending > 0
 
     def say(self, sentence: str) -> None:
         """Say a note for people, each once, in one line; it may quote a log."""
@@ -76,8 +91,17 @@ class Voice:
                 self.collect()
 
     def _tell(self, text: bytes) -> None:
-        """Queue *text*; it begins a line, should log and advice be in one place."""
+        """Queue *text*, unless too much waits for a reader already."""
+        if self.outlet.pending + sum(map(len, self._texts)) < MESSAGES:
+            self._texts.append(text)
+            self.speak()
+
+    def speak(self) -> None:
+        """Write what is to be said, once the log lets us; it begins a line."""
+        if not self._texts or (self._is_shared and self._log.pending):
+            return
+        text = b"".join(self._texts)
+        self._texts.clear()
         if not self.at_line_start:
             text = b"\n" + text
-        if self.outlet.pending < MESSAGES:
-            self.outlet.put(text, 0, len(text))
+        self.outlet.put(text, 0, len(text))
