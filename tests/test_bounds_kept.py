@@ -19,13 +19,11 @@ from mamba_advisor.facts import MAX_EXCERPT, Rank, Reading
 from mamba_advisor.intake import MAX_UNREAD, Gatherer
 from mamba_advisor.joining import MAX_LENGTH, MAX_PARTS
 from mamba_advisor.measured import Measured
-from mamba_advisor.pattern import MAX_TEXT, Field, convert
 from mamba_advisor.prefix import MAX_LAYERS, peel
 from mamba_advisor.reader import LineReader
 from mamba_advisor.runtime.collector import MAX_EXHAUSTED, EvidenceCollector
 from mamba_advisor.scan.noise import ENOUGH, GRACE, MAX_HEADS, Noise
 from mamba_advisor.scan.scanner import Scanner
-from mamba_advisor.server_args import MAX_RAW, parse_arguments
 from mamba_advisor.tables import MAX_CELLS, Table
 from mamba_advisor.trust import MAX_SPEAKERS
 
@@ -221,25 +219,6 @@ def test_number_of_many_digits(digits: int) -> None:
     scanner.finish()
 
     assert 500 == scanner.lines
-
-
-def test_fields_of_a_pattern() -> None:
-    """A text is cut, a list is short, and its numbers are."""
-
-    def converted(kind: str, text: str) -> Any:
-        return convert(Field("group", "fact", kind), text)
-
-    assert MAX_TEXT == len(converted("text", "x" * 9999))
-    assert 4096 == len(converted("list", "1, " * 9999))
-    assert max(converted("list", "9" * 5000)) < 10**18
-
-
-def test_value_of_an_argument() -> None:
-    """What is no scalar is kept in part."""
-    value = parse_arguments("(a=[" + "1, " * 999 + "])")["a"]
-
-    assert isinstance(value, str)
-    assert MAX_RAW == len(value)
 
 
 def test_cells_of_a_table() -> None:

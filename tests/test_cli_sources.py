@@ -92,3 +92,9 @@ def test_any_folders_in_a_pattern(folder: Path) -> None:
     assert ["old/[a]/run2.log", "run9.log", "run10.log"] == expand(["**/*.log"])
     assert ["old/[a]/run2.log"] == expand(["old/**/*.log"])
     assert [str(deep)] == expand([f"{folder}/**/[[]a]/**/*.log"])
+
+
+def test_empty_argument() -> None:
+    """An empty word, from an unset variable perhaps, is named as what it is."""
+    with pytest.raises(InputError, match="empty argument"):
+        expand([""])

@@ -24,10 +24,13 @@ def expand(arguments: Iterable[str]) -> list[str]:
             (every log below them) and glob patterns that the shell left alone.
 
     Raises:
-        InputError: A folder holds no log, or a pattern matches nothing.
+        InputError: A folder holds no log, a pattern matches nothing, or an argument
+            is empty.
     """
     found: dict[str, None] = {}
     for argument in arguments:
+        if not argument:
+            raise InputError("an empty argument names no log")
         found.update(dict.fromkeys(_one(argument)))
     return list(found)
 
