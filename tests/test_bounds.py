@@ -16,7 +16,8 @@ from mamba_advisor.pattern import REACH
 from mamba_advisor.pipe.outlet import Outlet
 from mamba_advisor.reader import LineReader
 from mamba_advisor.record import replace
-from mamba_advisor.scan.learning import MAX_LINE, learn
+from mamba_advisor.runtime.diary import Diary
+from mamba_advisor.scan.learning import MAX_LINE, MAX_TOKENS, learn
 from mamba_advisor.scan.noise import ENOUGH, GRACE
 from mamba_advisor.scan.scanner import Scanner
 from mamba_advisor.scan.sieve import MAX_KNOWN, Sieve
@@ -73,10 +74,26 @@ def test_patterns_of_many_starts() -> None:
 def test_long_batch_lines_are_not_learned() -> None:
     """What a shape is made of is tried number by number: on short lines only."""
     long = DECODE + b"." * MAX_LINE
-    for line, is_learned in ((DECODE, True), (long, False)):
+    few, many = (b", odd: " + b" ".join([b"7"] * count) for count in (9, MAX_TOKENS))
+    for line, is_learned in (
+        (DECODE, True),
+        (long, False),
+        (DECODE + few, True),
+        (DECODE + many, False),
+    ):
         reading = read(line)
         assert reading is not None
         assert is_learned == (learn(line, reading, read) is not None)
+
+
+def test_workers_of_one_moment() -> None:
+    """Of the lines of one second, of hundreds of workers, the first are looked at."""
+    diary = Diary()
+    diary.turn_to(b"2026-03-07 04:31:24")
+    assert [200, 56, 0] == [diary.take(200), diary.take(200), diary.take(9)]
+
+    diary.turn_to(b"2026-03-07 04:31:25")
+    assert 200 == diary.take(200)
 
 
 def test_workers_without_end() -> None:
