@@ -30,9 +30,10 @@ def solve(version: str, problem: SizingProblem) -> PoolSizes:
         was settled before.
 
     Raises:
-        FactError: *version* is 0.5.3 or older: it has no ratio.
+        FactError: *version* is 0.5.3 or older: it has no ratio; or a slot has no bytes.
         InputError: *version* is not a release.
     """
+    problem.require_slot()
     return solve_terms(*settle(version, problem))
 
 

@@ -115,11 +115,13 @@ def best_split(
         *over*.
 
     Raises:
-        FactError: *version* is 0.5.3 or older; or neither L nor C is given.
+        FactError: *version* is 0.5.3 or older; neither L nor C is given; or a slot
+            has no bytes.
         InputError: *version* is not a release.
     """
     if avg_context is None and concurrency is None:
         raise FactError("a split needs an average context or a wanted concurrency")
+    problem.require_slot()
     search = Search(version, problem, avg_context, spare_slots, bare=bare)
     if search.is_refused:
         return None

@@ -6,6 +6,7 @@ into one of these; a boot log or a model's config gives one directly.
 
 from __future__ import annotations
 
+from mamba_advisor.errors import FactError
 from mamba_advisor.record import Record
 
 RATIOS = 1e-6, 1e6
@@ -67,6 +68,15 @@ class SizingProblem(Record):
     disaggregation_mode: str = "null"
     slots_per_request: int | None = None
     """S when it is known otherwise (printed by the log); None: by the rules."""
+
+    def require_slot(self) -> None:
+        """Refuse a slot without bytes.
+
+        Raises:
+            FactError: There would be no end of such slots.
+        """
+        if self.slot_bytes <= 0:
+            raise FactError(f"a state slot of {self.slot_bytes} bytes cannot be sized")
 
     @property
     def speculative(self) -> bool:
