@@ -9,6 +9,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import IO, Any
 
@@ -73,6 +75,44 @@ def shared() -> Path:
     if not (SHARED / "logs").is_dir():
         pytest.skip("needs the material in ../shared, which is not part of the project")
     return SHARED
+
+
+Answer = Callable[[BaseHTTPRequestHandler], None]
+
+
+@contextmanager
+def serve(pages: dict[str, Answer]) -> Iterator[str]:
+    """Serve *pages* on the loopback device and yield the address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answer = pages.get(self.path)
+            answer(self) if answer else self.send_error(404)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Stay silent."""
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, request: object, client_address: object) -> None:
+            """A client that left is what some tests are about."""
+
+    running = Server(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=running.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{running.server_address[1]}"
+    finally:
+        running.shutdown()
+        thread.join()
+        running.server_close()
+
+
+@pytest.fixture
+def server() -> Callable[[dict[str, Answer]], AbstractContextManager[str]]:
+    """Return what serves pages, path -> answer, while it is entered."""
+    return serve
 
 
 class Talk(subprocess.Popen[bytes]):

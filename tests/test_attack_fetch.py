@@ -6,12 +6,11 @@ import gc
 import json
 import subprocess
 import sys
-import threading
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -29,34 +28,7 @@ PATIENCE_S = 12.0
 """Seconds that an answer without end goes on."""
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
-
-
-@contextmanager
-def server(answer: Answer) -> Iterator[str]:
-    """Answer all requests on the loopback device and yield the address."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            answer(self)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Stay silent."""
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, request: object, client_address: object) -> None:
-            """A client that left is what these tests are about."""
-
-    running = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=running.serve_forever, args=(0.02,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{running.server_address[1]}/metrics"
-    finally:
-        running.shutdown()
-        thread.join()
-        running.server_close()
+Server = Callable[[dict[str, Answer]], AbstractContextManager[str]]
 
 
 def without_end(part: bytes, pause_s: float = 0) -> Answer:
@@ -84,13 +56,13 @@ def moved(target: str) -> Answer:
     return answer
 
 
-def test_answer_without_end_is_left() -> None:
+def test_answer_without_end_is_left(server: Server) -> None:
     """Of an answer that goes on, no more is taken than is wanted."""
     with (
-        server(without_end(bytes(1 << 20))) as address,
+        server({"/": without_end(bytes(1 << 20))}) as address,
         pytest.raises(InputError, match="larger than 16 MiB"),
     ):
-        fetch(address, timeout_s=10)
+        fetch(f"{address}/", timeout_s=10)
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # the library's own socket
@@ -101,20 +73,22 @@ def test_answer_without_end_is_left() -> None:
         ("http://127.0.0.1:port/", "port"),
     ],
 )
-def test_redirection_to_nowhere(target: str, words: str) -> None:
+def test_redirection_to_nowhere(server: Server, target: str, words: str) -> None:
     """An address that is none is one clear sentence."""
     with (
-        server(moved(target)) as address,
+        server({"/": moved(target)}) as address,
         pytest.raises(InputError, match=words) as caught,
     ):
-        fetch(address, timeout_s=5)
+        fetch(f"{address}/", timeout_s=5)
 
-    assert str(caught.value).startswith(f"{address}: ")
+    assert str(caught.value).startswith(f"{address}/: ")
     del caught
     gc.collect()
 
 
-def test_own_server_is_asked_past_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_own_server_is_asked_past_the_proxy(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A proxy of the environment neither answers for this machine nor hears of it."""
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
@@ -126,8 +100,8 @@ def test_own_server_is_asked_past_the_proxy(monkeypatch: pytest.MonkeyPatch) -> 
         handler.end_headers()
         handler.wfile.write(b"here")
 
-    with server(answer) as address:
-        assert b"here" == fetch(address, timeout_s=5)
+    with server({"/": answer}) as address:
+        assert b"here" == fetch(f"{address}/", timeout_s=5)
 
 
 def test_file_without_end_takes_bounded_memory(tmp_path: Path) -> None:

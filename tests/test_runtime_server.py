@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -27,34 +26,7 @@ PIN20 = FIXTURES / "qwen3next-pin20-0.5.23.json"
 DP2 = FIXTURES / "qwen3next-dp2-0.5.18.json"
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
-
-
-@contextmanager
-def server(pages: dict[str, Answer]) -> Iterator[str]:
-    """Serve *pages* on the loopback device and yield the address."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            pages.get(self.path, status(404))(self)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Stay silent."""
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, request: object, client_address: object) -> None:
-            """A client that left is what some tests are about."""
-
-    running = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=running.serve_forever, args=(0.02,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{running.server_address[1]}"
-    finally:
-        running.shutdown()
-        thread.join()
-        running.server_close()
+Server = Callable[[dict[str, Answer]], AbstractContextManager[str]]
 
 
 def content(body: bytes) -> Answer:
@@ -118,7 +90,7 @@ def moved(target: str) -> Answer:
 
 
 @pytest.mark.parametrize("page", ["/server_info", "/get_server_info"])
-def test_both_pages_are_tried(page: str) -> None:
+def test_both_pages_are_tried(server: Server, page: str) -> None:
     """New releases answer on one page, old ones on the other."""
     with server({page: content(DP2.read_bytes())}) as address:
         info = read_server_info(address, timeout_s=5)
@@ -128,7 +100,7 @@ def test_both_pages_are_tried(page: str) -> None:
     assert [40_721, 40_721] == [worker.state_slots for worker in info.workers]
 
 
-def test_metrics_page_is_found() -> None:
+def test_metrics_page_is_found(server: Server) -> None:
     """The address of the server is enough."""
     body = (FIXTURES / "qwen3next-pin20-0.5.23.prom").read_bytes()
     with server({"/metrics": content(body)}) as address:
@@ -153,7 +125,7 @@ def test_metrics_page_is_found() -> None:
         (moved("ftp://127.0.0.1/x"), "unknown url type: ftp"),
     ],
 )
-def test_bad_answers(answer: Answer, words: str) -> None:
+def test_bad_answers(server: Server, answer: Answer, words: str) -> None:
     """Every failure is one clear sentence that names the page."""
     with (
         server({"/metrics": answer}) as address,
@@ -165,7 +137,7 @@ def test_bad_answers(answer: Answer, words: str) -> None:
     assert str(caught.value).startswith(f"{address}/metrics: ")
 
 
-def test_nobody_answers() -> None:
+def test_nobody_answers(server: Server) -> None:
     """A server that is gone refuses the connection."""
     with server({}) as address:
         pass
@@ -214,7 +186,7 @@ def test_wrong_content(body: bytes, words: str) -> None:
         parse_server_info(body, "http://host/server_info")
 
 
-def test_missing_everywhere() -> None:
+def test_missing_everywhere(server: Server) -> None:
     """When neither page exists, the older one is named."""
     with server({}) as address, pytest.raises(MissingPageError, match="get_server"):
         read_server_info(address, timeout_s=5)

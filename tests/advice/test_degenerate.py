@@ -5,17 +5,6 @@ from __future__ import annotations
 import pytest
 
 from mamba_advisor.advice.lattice import state_candidates, token_candidates
-from mamba_advisor.advice.stages import SINGLE, shares_of
-from mamba_advisor.boot.model import (
-    Boot,
-    KvPool,
-    RankBoot,
-    Releases,
-    Setting,
-    Source,
-    StatePool,
-)
-from mamba_advisor.facts import Rank
 from mamba_advisor.measured import Measured
 
 NEXT = "Qwen3NextForCausalLM"
@@ -24,48 +13,6 @@ NEXT = "Qwen3NextForCausalLM"
 def gib(text: str) -> Measured:
     """Return a size as printed."""
     return Measured.from_text(text, "GiB")
-
-
-def boot(*ranks: RankBoot) -> Boot:
-    """Return a boot of two stages."""
-    return Boot(
-        source=Source("-", 1, 1),
-        number=1,
-        outcome="ready",
-        releases=Releases("0.5.12", "0.5.18"),
-        hybrid=True,
-        hybrid_evidence="",
-        architecture=None,
-        draft_architecture=None,
-        settings={"pp_size": Setting(2, "log:1")},
-        ranks=ranks,
-    )
-
-
-def stage(number: int, ssm: str | None) -> RankBoot:
-    """Return a stage with 100 rows of state, or without any."""
-    return RankBoot(
-        Rank(pp=number, tp=0, text=f"PP{number} TP0"),
-        state_pool=None if ssm is None else StatePool(99, gib("0.00"), gib(ssm)),
-        kv_pool=KvPool(999_999, gib("6.00")),
-    )
-
-
-@pytest.mark.parametrize("version", ["0.5.9", "0.5.12", "0.5.18"])
-def test_stage_without_state_bytes_is_no_divisor(version: str) -> None:
-    """A stage that prints 0.00 GB is taken to pay what the others do."""
-    first, second = stage(0, "0.00"), stage(1, "9.00")
-    shares = shares_of(boot(first, second), first, version)
-
-    assert shares.slot_factor in (1, 2)
-    assert (1, 1) == shares.cell_factors
-
-
-def test_stage_without_a_state_pool_changes_nothing() -> None:
-    """What others store cannot be told from what is not there."""
-    first, second = stage(0, None), stage(1, "9.00")
-
-    assert SINGLE == shares_of(boot(first, second), first, "0.5.18")
 
 
 @pytest.mark.parametrize("rows", [0, -1])

@@ -18,6 +18,7 @@ from mamba_advisor.boot.model import (
 )
 from mamba_advisor.facts import Rank
 from mamba_advisor.measured import Measured
+from mamba_advisor.record import replace
 
 
 def gib(text: str) -> Measured:
@@ -92,3 +93,22 @@ def test_one_stage_changes_nothing() -> None:
     only = stage(0, "9.00", "6.00")
 
     assert SINGLE == shares_of(boot(only, pp_size=1), only, "0.5.12")
+
+
+@pytest.mark.parametrize("version", ["0.5.9", "0.5.12", "0.5.18"])
+def test_stage_without_state_bytes_is_no_divisor(version: str) -> None:
+    """A stage that prints 0.00 GB is taken to pay what the others do."""
+    first, second = stage(0, "0.00", "6.00"), stage(1, "9.00", "6.00")
+
+    shares = shares_of(boot(first, second), first, version)
+
+    assert shares.slot_factor in (1, 2)
+    assert (1, 1) == shares.cell_factors
+
+
+def test_stage_without_a_state_pool_changes_nothing() -> None:
+    """What others store cannot be told from what is not there."""
+    first = replace(stage(0, "9.00", "6.00"), state_pool=None)
+    second = stage(1, "9.00", "6.00")
+
+    assert SINGLE == shares_of(boot(first, second), first, "0.5.18")
