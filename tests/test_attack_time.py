@@ -54,18 +54,19 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock(monkeypatch, 0.1)
 
 
-def test_lines_are_passed_over_in_time(clock: Clock) -> None:
+@pytest.mark.parametrize("line", [TORN, b"some other words\n"])
+def test_lines_are_passed_over_in_time(line: bytes, clock: Clock) -> None:
     """A push takes its time and no more; all lines count, and the next is read."""
     gatherer = Gatherer()
     scanner = Scanner(CATALOG, gatherer, patience_s=1.0)
-    scanner.push(TORN * 500)
+    scanner.push(line * 500)
 
     assert clock.now < 3
     assert 500 == scanner.lines
     assert 480 <= scanner.passed_over < 500
 
-    for line in DEMO.splitlines(keepends=True):
-        scanner.push(line)
+    for part in DEMO.splitlines(keepends=True):
+        scanner.push(part)
     scanner.finish()
     (boot,) = gatherer.intake("-", scanner.lines, DEMO[:64]).boots
 

@@ -50,6 +50,7 @@ def test_wording_far_behind_in_a_line_is_not_looked_for() -> None:
         assert entry.read("- " * SPAN + line) is None
         begins = entry.pattern.regex.startswith(entry.anchor.partition(" ")[0] or "\0")
         assert not begins or entry.read("- " * REACH + line) is None
+        assert not begins or entry.read(f"{entry.anchor} {'- ' * SPAN}{line}") is None
 
 
 @pytest.mark.parametrize("text", ["1 " * 5000, "9" * 5000, "-" * 5000])

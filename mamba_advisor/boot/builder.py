@@ -164,7 +164,6 @@ class BootBuilder:
     def _close(self, start: StartDraft) -> None:
         if start.number:
             self._closed.append(freeze(start, UNREAD))
-            self._make_room()
 
     def _make_room(self) -> None:
         """Keep no more ranks than there is room for: the oldest starts go first.

@@ -40,7 +40,7 @@ class Voice:
     @property
     def busy(self) -> bool:
         """Whether something is still to be said."""
-        return self.child is not None or self.outlet.pending > 0 or bool(self._texts)
+        return self.child is not None or self.outlet.pending > 0
 
     @property
     def has_floor(self) -> bool:
