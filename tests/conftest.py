@@ -207,3 +207,19 @@ def start_relay() -> Iterator[Callable[..., Talk]]:
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()
+
+
+@pytest.fixture
+def started_filter() -> Iterator[Talk]:
+    """Yield the filter, started without options; all three streams are pipes."""
+    process = Talk(
+        [sys.executable, "-m", "mamba_advisor"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+    )
+    yield process
+    process.kill()
+    process.communicate()

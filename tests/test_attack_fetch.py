@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import json
-import subprocess
-import sys
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -20,10 +17,6 @@ from mamba_advisor.runtime.fetch import fetch
 from mamba_advisor.runtime.server import parse_server_info
 
 ROOT = Path(__file__).resolve().parent.parent
-ENDLESS = Path("/dev/zero")
-LEAST_MEMORY = ("sh", "-c", 'ulimit -v 2000000; exec "$@"', "sh")
-"""What a program is started with that would else fill the memory of the machine."""
-
 PATIENCE_S = 12.0
 """Seconds that an answer without end goes on."""
 
@@ -45,17 +38,6 @@ def without_end(part: bytes, pause_s: float = 0) -> Answer:
     return answer
 
 
-def moved(target: str) -> Answer:
-    """Answer with a redirection."""
-
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(302)
-        handler.send_header("Location", target)
-        handler.end_headers()
-
-    return answer
-
-
 def test_answer_without_end_is_left(server: Server) -> None:
     """Of an answer that goes on, no more is taken than is wanted."""
     with (
@@ -63,27 +45,6 @@ def test_answer_without_end_is_left(server: Server) -> None:
         pytest.raises(InputError, match="larger than 16 MiB"),
     ):
         fetch(f"{address}/", timeout_s=10)
-
-
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # the library's own socket
-@pytest.mark.parametrize(
-    ("target", "words"),
-    [
-        ("http://[::1/metrics", "Invalid IPv6 URL"),
-        ("http://127.0.0.1:port/", "port"),
-    ],
-)
-def test_redirection_to_nowhere(server: Server, target: str, words: str) -> None:
-    """An address that is none is one clear sentence."""
-    with (
-        server({"/": moved(target)}) as address,
-        pytest.raises(InputError, match=words) as caught,
-    ):
-        fetch(f"{address}/", timeout_s=5)
-
-    assert str(caught.value).startswith(f"{address}/: ")
-    del caught
-    gc.collect()
 
 
 def test_own_server_is_asked_past_the_proxy(
@@ -116,26 +77,6 @@ def test_file_without_end_takes_bounded_memory(tmp_path: Path) -> None:
     tracemalloc.stop()
 
     assert peak < 40 << 20
-
-
-@pytest.mark.skipif(not ENDLESS.exists(), reason="needs a device without end")
-@pytest.mark.parametrize("option", ["--metrics", "--server"])
-def test_device_without_end_is_refused(option: str) -> None:
-    """Where metrics belong, a device without end is refused in one line."""
-    done = subprocess.run(
-        [
-            *(*LEAST_MEMORY, sys.executable, "-m", "mamba_advisor", "analyze"),
-            *("fixtures/demo/boot.log", option, str(ENDLESS)),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        timeout=20,
-    )
-
-    said = f"Error: {ENDLESS}: larger than 16 MiB\n"
-    assert (2, "", said) == (done.returncode, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize(

@@ -16,15 +16,15 @@ ENDLESS = Path("/dev/zero")
 PATIENCE_S = 30.0
 
 
-@pytest.mark.skipif(not ENDLESS.exists(), reason="needs a device without end")
-@pytest.mark.parametrize("option", ["--parser", "--config"])
-def test_endless_file_is_refused(option: str) -> None:
-    """A device without end is refused in one line, before memory fills up."""
-    expected = f"Error: {ENDLESS}"
+LEAST_MEMORY = ("sh", "-c", 'ulimit -v 2000000; exec "$@"', "sh")
+"""What a program is started with that would else fill the memory of the machine."""
 
-    done = subprocess.run(
+
+def analyze_endless(option: str) -> subprocess.CompletedProcess[str]:
+    """Give the device without end to *option*."""
+    return subprocess.run(
         [
-            *(sys.executable, "-m", "mamba_advisor", "analyze"),
+            *(*LEAST_MEMORY, sys.executable, "-m", "mamba_advisor", "analyze"),
             *("fixtures/demo/boot.log", option, str(ENDLESS)),
         ],
         capture_output=True,
@@ -34,11 +34,28 @@ def test_endless_file_is_refused(option: str) -> None:
         timeout=20,
     )
 
+
+@pytest.mark.skipif(not ENDLESS.exists(), reason="needs a device without end")
+@pytest.mark.parametrize("option", ["--parser", "--config"])
+def test_endless_file_is_refused(option: str) -> None:
+    """A device without end is refused in one line, before memory fills up."""
+    done = analyze_endless(option)
+
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr.startswith(expected)
+    assert done.stderr.startswith(f"Error: {ENDLESS}")
     assert "too large" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not ENDLESS.exists(), reason="needs a device without end")
+@pytest.mark.parametrize("option", ["--metrics", "--server"])
+def test_endless_evidence_is_refused(option: str) -> None:
+    """Where metrics belong, a device without end is refused in one line."""
+    done = analyze_endless(option)
+
+    said = f"Error: {ENDLESS}: larger than 16 MiB\n"
+    assert (2, "", said) == (done.returncode, done.stdout, done.stderr)
 
 
 @pytest.mark.skipif(not ENDLESS.exists(), reason="needs a device without end")

@@ -10,8 +10,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -23,6 +23,9 @@ from mamba_advisor.facts import Rank, Reading
 from mamba_advisor.intake import Gatherer
 from mamba_advisor.reader import MAX_SPOKEN, LineReader
 from mamba_advisor.scan.scanner import Scanner
+
+if TYPE_CHECKING:
+    from tests.conftest import Talk
 
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = (ROOT / "fixtures" / "demo" / "boot.log").read_bytes()
@@ -104,43 +107,29 @@ def test_open_line_does_not_go_on_behind_a_gap(clock: Clock) -> None:
         assert is_joined == (tokens == [1234])
 
 
-@pytest.fixture
-def slow_filter() -> Iterator[subprocess.Popen[bytes]]:
-    """Yield a filter that is fed lines which take minutes to read."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mamba_advisor"],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    yield process
-    process.kill()
-    process.communicate()
-
-
 DATA = DEMO[:600] + b"\n" + TORN * 120_000
+"""Takes a minute to read."""
 
 
-def test_server_is_not_held_up(slow_filter: subprocess.Popen[bytes]) -> None:
+def test_server_is_not_held_up(started_filter: Talk) -> None:
     """Every byte comes out, and what was not read is said."""
-    out, said = slow_filter.communicate(DATA, timeout=50)
+    out, said = started_filter.communicate(DATA, timeout=50)
 
     assert DATA == out
     assert b"were passed on unread" in said
 
 
-def test_signal_is_obeyed_meanwhile(slow_filter: subprocess.Popen[bytes]) -> None:
+def test_signal_is_obeyed_meanwhile(started_filter: Talk) -> None:
     """SIGTERM ends the filter while it reads, as at any other time."""
-    assert slow_filter.stdout is not None
-    assert slow_filter.stdin is not None
-    drain = threading.Thread(target=slow_filter.stdout.read, daemon=True)
+    assert started_filter.stdout is not None
+    assert started_filter.stdin is not None
+    drain = threading.Thread(target=started_filter.stdout.read, daemon=True)
     drain.start()
-    os.write(slow_filter.stdin.fileno(), DATA[: 1 << 19])
+    os.write(started_filter.stdin.fileno(), DATA[: 1 << 19])
     time.sleep(0.3)
-    slow_filter.send_signal(signal.SIGTERM)
+    started_filter.send_signal(signal.SIGTERM)
 
-    assert 143 == slow_filter.wait(25)
+    assert 143 == started_filter.wait(25)
     drain.join()
 
 

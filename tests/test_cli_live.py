@@ -134,6 +134,19 @@ def follow(path: Path, *arguments: str) -> subprocess.Popen[bytes]:
     )
 
 
+def ended(
+    process: subprocess.Popen[bytes], after_s: float, number: int
+) -> tuple[bytes, bytes]:
+    """Send a signal after a while; return what comes on stdout and on stderr."""
+    try:
+        time.sleep(after_s)
+        process.send_signal(number)
+        return process.communicate(timeout=PATIENCE_S)
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def wait_for(process: subprocess.Popen[bytes], words: bytes) -> bytes:
     """Read the process's stdout until *words* have come."""
     assert process.stdout is not None
@@ -173,13 +186,7 @@ def test_follow_gives_one_document(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     log.write_bytes(DEMO.read_bytes())
     process = follow(log, "--format", "json")
-    try:
-        time.sleep(2.5)
-        process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=PATIENCE_S)
-    finally:
-        process.kill()
-        process.communicate()
+    out, _ = ended(process, 2.5, signal.SIGTERM)
 
     assert 137837 == json.loads(out)["kv_pool"]["tokens"]
     assert 143 == process.returncode
@@ -208,13 +215,7 @@ def test_follow_says_errors_beside_the_document(
     log = tmp_path / "a\x1b[31m\u202e.log"
     log.write_bytes(data)
     process = follow(log, "--format", form)
-    try:
-        time.sleep(1.5)
-        process.send_signal(signal.SIGINT)
-        out, said = process.communicate(timeout=PATIENCE_S)
-    finally:
-        process.kill()
-        process.communicate()
+    out, said = ended(process, 1.5, signal.SIGINT)
 
     assert document == out
     assert said.startswith(b"Error: ")

@@ -233,26 +233,13 @@ os.fork = refuse
     assert (b"ready\n", b"", 0) == process.end()
 
 
-def test_signal_before_anything_is_said() -> None:
+def test_signal_before_anything_is_said(started_filter: Talk) -> None:
     """Signals reach the filter as soon as it relays, not with its first advice."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mamba_advisor"],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-    )
-    try:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(b"line\n")
-        assert b"line\n" == process.stdout.read(5)
-        process.send_signal(signal.SIGTERM)
-        assert 143 == process.wait(PATIENCE_S)
-    finally:
-        process.kill()
-        process.communicate()
+    started_filter.put(b"line\n")
+    assert b"line\n" == started_filter.read_stdout(b"\n")
+    started_filter.send_signal(signal.SIGTERM)
+
+    assert 143 == started_filter.wait(PATIENCE_S)
 
 
 AS_A_LIBRARY = """

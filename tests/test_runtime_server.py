@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 from collections.abc import Callable
@@ -135,6 +136,27 @@ def test_bad_answers(server: Server, answer: Answer, words: str) -> None:
 
     assert words in str(caught.value)
     assert str(caught.value).startswith(f"{address}/metrics: ")
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # the library's own socket
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("http://[::1/metrics", "Invalid IPv6 URL"),
+        ("http://127.0.0.1:port/", "port"),
+    ],
+)
+def test_redirection_to_nowhere(server: Server, target: str, words: str) -> None:
+    """An address that is none is one clear sentence."""
+    with (
+        server({"/": moved(target)}) as address,
+        pytest.raises(InputError, match=words) as caught,
+    ):
+        fetch(f"{address}/", timeout_s=5)
+
+    assert str(caught.value).startswith(f"{address}/: ")
+    del caught
+    gc.collect()
 
 
 def test_nobody_answers(server: Server) -> None:

@@ -122,8 +122,8 @@ class BootBuilder:
 
         Returns:
             At most the last `KEEP` starts that are over, and those still open, as far
-            as there is `ROOM`.  A log
-            that holds nothing but notices or doubtful lines gives one boot.
+            as there is `ROOM`.  A log that holds nothing but notices or doubtful lines
+            gives one boot.
         """
         starts = [start for start in self._open.values() if start.number]
         boots = [*self._closed, *(freeze(start, UNREAD) for start in starts)]

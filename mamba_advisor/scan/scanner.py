@@ -154,11 +154,16 @@ class Scanner:
         if self._was_cut:
             position = self._read_line(position)
         while position < end:
-            if self._until and time.thread_time() > self._until:
+            if self._is_late:
                 self._pass_over(position, end)
                 return
             position = self._sift(position, end)
         self._count(end)
+
+    @property
+    def _is_late(self) -> bool:
+        """Whether this push has had its time."""
+        return self._until > 0 and time.thread_time() > self._until
 
     def _pass_over(self, position: int, end: int) -> None:
         """Count the lines between the newlines at *position* and *end*, no more."""
@@ -177,7 +182,7 @@ class Scanner:
         while position < end and patience and not self._settled:
             position = self._read_line(position)
             patience -= 1
-            if self._until and time.thread_time() > self._until:
+            if self._is_late:
                 return position
         self._sieve.refresh()
         if self._busy:
@@ -207,7 +212,7 @@ class Scanner:
             first = found.end()
             if changed or not self._settled:
                 return first
-            if self._until and time.thread_time() > self._until:
+            if self._is_late:
                 return first
         self._busy = not is_quiet
         self._pass_on(rows, first, end)
